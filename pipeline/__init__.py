@@ -1,0 +1,1 @@
+"""What is done with captured evidence: find, parse, store, query, report."""
