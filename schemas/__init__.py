@@ -1,0 +1,25 @@
+"""What the data is: one Pandera model per table, in one registry. Everything else about a column is derived from it."""
+
+from __future__ import annotations
+
+from schemas.captures import CAPTURES, SOURCE_ERRORS
+from schemas.columns import arrow_schema
+from schemas.gpu_query import GPU_QUERY
+from schemas.gpu_readings import GPU_EXTRA, GPU_READINGS
+from schemas.mig import GPU_LIST, MIG_DEVICES, MIG_INSTANCES
+
+TABLES = {
+    str(schema.name): schema
+    for schema in (
+        CAPTURES,
+        SOURCE_ERRORS,
+        GPU_READINGS,
+        GPU_EXTRA,
+        GPU_LIST,
+        MIG_DEVICES,
+        GPU_QUERY,
+        MIG_INSTANCES,
+    )
+}
+
+__all__ = ["TABLES", "arrow_schema"]
