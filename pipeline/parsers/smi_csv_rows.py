@@ -1,0 +1,215 @@
+"""From typed columns to the rows of gpu_readings and gpu_extra: reasons, sweeps, times, remarks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.parsed import Issue
+from pipeline.parsers.smi_csv_cells import Column, interpret
+from pipeline.tokens import REASONS
+from schemas.columns import TEXT, UTC, arrow_schema
+from schemas.gpu_readings import GPU_EXTRA, GPU_READINGS
+
+if TYPE_CHECKING:
+    from pipeline.parsed import CaptureFacts
+    from pipeline.parsers.smi_csv_fields import Field, Header
+
+_STAMPED = ("capture_id", "capture_sha256")
+_READINGS = pa.schema([known for known in arrow_schema(GPU_READINGS) if known.name not in _STAMPED])
+_EXTRA = pa.schema([known for known in arrow_schema(GPU_EXTRA) if known.name not in _STAMPED])
+_DEVICE_KEYS = ("gpu_uuid", "pci_bus_id", "gpu_index")
+
+
+@dataclass
+class Chunk:
+    """Rows under one header: typed columns by gpu_readings name, raw extra columns, and their lines."""
+
+    header: Header
+    row_count: int
+    columns: dict[str, Column]
+    extra: list[tuple[Field, pa.Array]]
+    odd: list[tuple[Field, str, str, int]] = field(default_factory=list)
+    repeated: list[str] = field(default_factory=list)
+    first_line: int = 1
+    lines: list[int] | None = None
+
+    @property
+    def has_unparsable(self) -> bool:
+        """Whether a cell is neither a value nor a token."""
+        return any(reason == "unparsable" for _, _, reason, _ in self.odd)
+
+    def line_numbers(self) -> pa.Array:
+        """Line of each row."""
+        lines = range(self.first_line, self.first_line + self.row_count) if self.lines is None else self.lines
+        return pa.array(lines, pa.int32())
+
+
+def type_chunk(cells: list[pa.Array], header: Header) -> Chunk:
+    """Type the raw columns. A field asked for twice is used once; a second column that differs goes to gpu_extra."""
+    chunk = Chunk(header, len(cells[0]), {}, [])
+    first: dict[str, pa.Array] = {}
+    for known, raw in zip(header.fields, cells, strict=True):
+        if known.column is None:
+            chunk.extra.append((known, raw))
+        elif known.column in first:
+            if not first[known.column].equals(raw):
+                chunk.extra.append((known, raw.dictionary_encode() if pa.types.is_string(raw.type) else raw))
+                chunk.repeated.append(known.name)
+        else:
+            first[known.column] = raw
+            typed = interpret(raw, known)
+            chunk.columns[known.column] = typed
+            chunk.odd += [(known, text, reason, _first_row(raw, text)) for text, reason in typed.odd]
+    return chunk
+
+
+def _first_row(raw: pa.Array, text: str) -> int:
+    plain = raw.cast(pa.string()) if pa.types.is_dictionary(raw.type) else raw
+    return int(pc.index(pc.ascii_trim(plain, " "), text).as_py())
+
+
+def assemble(chunks: list[Chunk], facts: CaptureFacts) -> tuple[dict[str, pa.Table], list[Issue]]:
+    """Join chunks into the tables, in the order of the capture, and say what is remarkable about them."""
+    if not chunks:
+        return {}, []
+    readings = pa.concat_tables([_readings(chunk, facts) for chunk in chunks]).unify_dictionaries()
+    position = readings.schema.get_field_index("sweep")
+    sweeps = _sweeps(readings)
+    if sweeps is not None:
+        readings = readings.set_column(position, _READINGS.field("sweep"), sweeps)
+    extras = [_extra(chunk, known, raw) for chunk in chunks for known, raw in chunk.extra]
+    tables = {"gpu_readings": readings}
+    if extras:
+        tables["gpu_extra"] = pa.concat_tables(extras).unify_dictionaries()
+    return tables, _remarks(chunks)
+
+
+def _readings(chunk: Chunk, facts: CaptureFacts) -> pa.Table:
+    n = chunk.row_count
+    nulls: dict[pa.DataType, pa.Array] = {}
+    made: dict[str, pa.Array] = {"capture_line": chunk.line_numbers(), "segment": pa.repeat(pa.scalar(chunk.header.segment, pa.int32()), n)}
+    made |= {name: column.values for name, column in chunk.columns.items()}
+    if "observed_local" in made:
+        utc = _to_utc(made["observed_local"], facts.timezone)
+        if utc is not None:
+            made["observed_at"] = utc
+    made["absent"] = _absent(chunk, made)
+    arrays = []
+    for known in _READINGS:
+        array = made.get(known.name)
+        if array is None:
+            # One array of NULLs per type serves every column that was not recorded.
+            array = nulls.setdefault(known.type, pa.nulls(n, known.type))
+        arrays.append(array)
+    return pa.table(arrays, schema=_READINGS)
+
+
+def _absent(chunk: Chunk, made: dict[str, pa.Array]) -> pa.Array:
+    """Why cells are NULL, as one dictionary: the few distinct combinations of reasons are spelled once each."""
+    inapplicable = {"capture_line", "segment", "absent"}
+    if any(name in chunk.columns for name in _DEVICE_KEYS):
+        inapplicable.add("sweep")
+    unrecorded = [known.name for known in _READINGS if known.name not in made and known.name not in inapplicable]
+    codes = pa.repeat(pa.scalar(0, pa.int32()), chunk.row_count)
+    combinations: list[tuple[tuple[str, int], ...]] = [()]
+    width = len(REASONS) + 1
+    for name, column in chunk.columns.items():
+        if column.reasons is None:
+            continue
+        step = pc.add(pc.multiply(codes, width), pc.fill_null(pc.add(column.reasons, 1), 0))
+        encoded = step.dictionary_encode()
+        combinations = [
+            combinations[value // width] + (((name, value % width - 1),) if value % width else ())
+            for value in encoded.dictionary.to_pylist()
+        ]
+        codes = encoded.indices
+    always = [f"{name}=not_recorded" for name in unrecorded]
+    texts = [" ".join(sorted([*always, *(f"{name}={REASONS[code]}" for name, code in pairs)])) for pairs in combinations]
+    spelled = pa.array([text or None for text in texts], pa.string()).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(spelled.indices.take(codes), spelled.dictionary)
+
+
+def _to_utc(local: pa.Array, timezone: str | None) -> pa.Array | None:
+    """UTC where the zone is known; a local time that a change of clocks repeats or skips stays unknown."""
+    if timezone is None:
+        return None
+    try:
+        early, late = (
+            pc.assume_timezone(local, timezone, ambiguous=choice, nonexistent=choice).cast(UTC)
+            for choice in ("earliest", "latest")
+        )
+    except pa.ArrowInvalid:
+        return None
+    return pc.if_else(pc.equal(early, late), early, pa.scalar(None, UTC))
+
+
+def _sweeps(readings: pa.Table) -> pa.Array | None:
+    """Number the sweeps: a new one starts when a GPU of the current one comes again. None when no row names a GPU."""
+    codes: pa.Array | None = None
+    for name in _DEVICE_KEYS:
+        column = readings[name]
+        if column.null_count == len(column):
+            continue
+        encoded = (column if pa.types.is_dictionary(column.type) else column.dictionary_encode()).combine_chunks()
+        indices = pc.fill_null(pc.add(encoded.indices.cast(pa.int64()), 1), 0)
+        codes = indices if codes is None else pc.add(pc.multiply(codes, len(encoded.dictionary) + 1), indices)
+        codes = codes.dictionary_encode().indices.cast(pa.int64())
+    if codes is None:
+        return None
+    period = len(pc.unique(codes))
+    n = len(codes)
+    if n <= period or pc.all(pc.equal(codes.slice(period), codes.slice(0, n - period))).as_py():
+        first = codes.slice(0, min(period, n))
+        if len(pc.unique(first)) == len(first):
+            return pc.add(pc.divide(pa.array(range(n), pa.int64()), max(period, 1)), 1)
+    return pa.array(_count_sweeps(codes.to_pylist()), pa.int64())
+
+
+def _count_sweeps(codes: list[int]) -> list[int]:
+    seen: set[int] = set()
+    sweep = 1
+    sweeps = []
+    for code in codes:
+        if code in seen:
+            sweep += 1
+            seen.clear()
+        seen.add(code)
+        sweeps.append(sweep)
+    return sweeps
+
+
+def _extra(chunk: Chunk, known: Field, raw: pa.Array) -> pa.Table:
+    n = chunk.row_count
+    trimmed = pc.ascii_trim(raw.dictionary, " ").dictionary_encode()
+    text = pa.DictionaryArray.from_arrays(trimmed.indices.take(raw.indices), trimmed.dictionary)
+    name = pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), n), pa.array([known.name]))
+    arrays = [chunk.line_numbers(), name, pa.repeat(pa.scalar(known.is_known), n), text, pa.nulls(n, TEXT)]
+    return pa.table(arrays, schema=_EXTRA)
+
+
+def _remarks(chunks: list[Chunk]) -> list[Issue]:
+    """One remark per unknown field, repeated field, and odd text of a field, at the line where it comes first."""
+    found: dict[tuple[str, ...], Issue] = {}
+    for chunk in chunks:
+        lines: Any = chunk.lines or range(chunk.first_line, chunk.first_line + chunk.row_count)
+        for known, _ in chunk.extra:
+            if not known.is_known:
+                message = f"field {known.name!r} is not in reference/smi_fields.csv; its cells are kept in gpu_extra"
+                found.setdefault(("unknown", known.name), Issue("note", "unknown_field", message, None, known.name))
+        for name in chunk.repeated:
+            message = f"field {name!r} is printed twice with different values; the first is used, the second kept in gpu_extra"
+            found.setdefault(("repeated", name), Issue("warning", "repeated_field", message, lines[0], name))
+        for known, text, reason, row in chunk.odd:
+            code = "unparsable_cell" if reason == "unparsable" else "unknown_token"
+            message = f"found {text[:80]!r}, expected {_grammar(known)}; the cell is NULL ({reason})"
+            found.setdefault((code, known.name, text), Issue("warning", code, message, lines[row], known.name))
+    return list(found.values())
+
+
+def _grammar(known: Field) -> str:
+    unit = f", with or without ' {known.unit}'" if known.unit else ""
+    return f"a value of type {known.type}{unit}, or a token such as [N/A]"
