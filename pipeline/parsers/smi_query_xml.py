@@ -1,0 +1,150 @@
+"""Reader of the XML form of `nvidia-smi -q -x`: elements in, labelled readings out.
+
+Rules. Each element is counted: one without child elements is a row, one with them is structure. A loop prints whole
+documents one after the other, so the capture is cut after each closing root and every piece is parsed alone; lines
+between documents are sentences of nvidia-smi or refused. No entity may be declared and no external DTD is loaded; the
+version of the DTD that the DOCTYPE names is a row above the first GPU. A document that is malformed or cut short keeps
+the rows read so far, and what is left of it is refused with one error.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from pipeline.errors import CaptureError
+from pipeline.parsed import Issue, Ledger, diagnostic
+from pipeline.parsers.smi_query_text import SEPARATOR, Blocks, Reading
+
+_ROOT = "nvidia_smi_log"
+_MAX_DEPTH = 64
+_LISTS = frozenset({"mig_devices", "processes", "supported_clocks", "accounted_processes"})
+"""Elements whose children are the blocks; any other block below a GPU is a child of the GPU itself."""
+_START = re.compile(rb"<\?xml|<!DOCTYPE|<nvidia_smi_log")
+_END = re.compile(rb"</nvidia_smi_log[ \t\r\n]*>")
+_DTD = re.compile(r"nvsmi_device_(v[0-9]{1,3})\.dtd", re.ASCII)
+_GPU_DEPTH = 2
+
+
+class _StoppedError(Exception):
+    """The document cannot be read any further."""
+
+
+@dataclass(slots=True)
+class _Element:
+    name: str
+    line: int
+    section: str
+    text: list[str] = field(default_factory=list)
+    has_children: bool = False
+    block: tuple[int, tuple[int, str]] | None = None
+
+
+@dataclass
+class XmlReader:
+    """State while reading: which document and GPU the open elements belong to."""
+
+    readings: list[Reading] = field(default_factory=list)
+    issues: list[Issue] = field(default_factory=list)
+    ledger: Ledger = field(default_factory=lambda: Ledger(counted="elements"))
+    failure: str | None = None
+    _blocks: Blocks = field(default_factory=Blocks)
+    _document: int = 0
+    _gpu: str | None = None
+    _gpus: int = 0
+    _open: list[_Element] = field(default_factory=list)
+    _line: int = 0
+
+    def read(self, data: bytes) -> None:
+        """Read the whole capture; every element is a row, structure or refused."""
+        start, line = 0, 1
+        for end in [*(match.end() for match in _END.finditer(data)), len(data)]:
+            piece = data[start:end]
+            begin = _START.search(piece)
+            head = piece if begin is None else piece[: begin.start()]
+            self._between(head, line)
+            line += head.count(b"\n")
+            if begin is not None:
+                self._parse(piece[begin.start() :], line)
+                line += piece.count(b"\n", begin.start())
+            start = end
+        self._blocks.settle(self.readings)
+
+    def _between(self, text: bytes, line: int) -> None:
+        """Account for the lines outside every document."""
+        for number, raw in enumerate(text.split(b"\n"), line):
+            shown = raw.decode(errors="replace").strip()
+            if shown:
+                message = f"found {shown[:80]!r} outside a document, expected <{_ROOT}>"
+                self._refuse(diagnostic(shown, number) or Issue("error", "unparsed_line", message, number))
+
+    def _parse(self, document: bytes, line: int) -> None:
+        self._document += 1
+        self._gpu = None
+        self._gpus += 1
+        parser = expat.ParserCreate("utf-8")
+        parser.buffer_text = True
+        # Numbers count from the document's own first line; the capture's line is wanted.
+        before = line - 1
+        parser.StartDoctypeDeclHandler = lambda _name, system, _public, _internal: self._doctype(
+            system, before + parser.CurrentLineNumber
+        )
+        parser.StartElementHandler = lambda name, attributes: self._start(
+            name, attributes, before + parser.CurrentLineNumber
+        )
+        parser.EndElementHandler = lambda _name: self._end()
+        parser.CharacterDataHandler = self._text
+        parser.EntityDeclHandler = lambda name, *_rest: _refuse_entity(name, before + parser.CurrentLineNumber)
+        parser.SkippedEntityHandler = lambda name, _is_param: _refuse_entity(name, before + parser.CurrentLineNumber)
+        try:
+            parser.Parse(document, True)  # noqa: FBT003 - expat takes it by position: the document is complete
+        except expat.ExpatError as error:
+            self._stop("xml_malformed", expat.ErrorString(error.code), before + error.lineno)
+        except _StoppedError as stopped:
+            self._stop("xml_too_deep", str(stopped), before + parser.CurrentLineNumber)
+
+    def _doctype(self, system: str | None, line: int) -> None:
+        version = _DTD.fullmatch(system or "")
+        if version is not None:
+            self.ledger.total += 1
+            self.ledger.rows += 1
+            self.readings.append(Reading(self._document, None, "", "nvsmi_device_dtd", version[1], line))
+
+    def _start(self, name: str, attributes: dict[str, str], line: int) -> None:
+        if len(self._open) >= _MAX_DEPTH:
+            raise _StoppedError(f"elements nested deeper than {_MAX_DEPTH}")
+        self.ledger.total += 1
+        depth = len(self._open) + 1
+        above = self._open[-1] if self._open else None
+        if above is None and name != _ROOT:
+            raise _StoppedError(f"root element {name[:80]!r}, expected {_ROOT!r}")
+        element = _Element(name, line, "")
+        if depth == _GPU_DEPTH and name == "gpu":
+            self._gpu = attributes.get("id")
+            self._gpus += 1
+        elif above is not None and depth > _GPU_DEPTH:
+            element.section = f"{above.section}{SEPARATOR}{above.name}" if above.section else above.name
+        self._open.append(element)
+
+    def _text(self, text: str) -> None:
+        if self._open:
+            self._open[-1].text.append(text)
+
+    def _end(self) -> None:
+        raise NotImplementedError
+
+    def _refuse(self, issue: Issue) -> None:
+        self.issues.append(issue)
+        self.ledger.total += 1
+        self.ledger.refused += 1
+        if issue.severity == "error" and self.failure is None:
+            self.failure = issue.code
+
+
+def _refuse_entity(name: str, line: int) -> None:
+    raise CaptureError(
+        f"XML entity {name[:80]!r}, expected none: nvidia-smi declares no entities; re-capture the file",
+        code="xml_entity_refused",
+        line=line,
+    )
