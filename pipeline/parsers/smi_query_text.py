@@ -47,7 +47,7 @@ class Blocks:
     always: set[tuple[int, str]] = field(default_factory=set)
 
     def enter(self, gpu: int, name: str, *, always: bool) -> tuple[int, tuple[int, str]]:
-        """Number of the block that opens here, and the key it is counted under."""
+        """Open a block: its number, and the key it is counted under."""
         key = (gpu, name)
         self.counts[key] = number = self.counts.get(key, 0) + 1
         if always:

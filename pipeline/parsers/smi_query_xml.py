@@ -19,26 +19,29 @@ from pipeline.parsers.smi_query_text import SEPARATOR, Blocks, Reading
 
 _ROOT = "nvidia_smi_log"
 _MAX_DEPTH = 64
+_MAX_NAME = 128
 _LISTS = frozenset({"mig_devices", "processes", "supported_clocks", "accounted_processes"})
 """Elements whose children are the blocks; any other block below a GPU is a child of the GPU itself."""
 _START = re.compile(rb"<\?xml|<!DOCTYPE|<nvidia_smi_log")
-_END = re.compile(rb"</nvidia_smi_log[ \t\r\n]*>")
+_CUT = re.compile(rb"</nvidia_smi_log[ \t\r\n]{0,8}>|(?=<\?xml version)")
+"""Where a document ends: after its root, or, should it be cut short, where the next one begins."""
 _DTD = re.compile(r"nvsmi_device_(v[0-9]{1,3})\.dtd", re.ASCII)
 _GPU_DEPTH = 2
 
 
 class _StoppedError(Exception):
-    """The document cannot be read any further."""
+    """The document is XML, but cannot be read any further: code and message."""
 
 
 @dataclass(slots=True)
 class _Element:
     name: str
     line: int
-    section: str
+    path: str
+    """Section of the elements below: names joined, '' for the root and for a GPU."""
+    block: tuple[int, tuple[int, str]] | None = None
     text: list[str] = field(default_factory=list)
     has_children: bool = False
-    block: tuple[int, tuple[int, str]] | None = None
 
 
 @dataclass
@@ -59,7 +62,7 @@ class XmlReader:
     def read(self, data: bytes) -> None:
         """Read the whole capture; every element is a row, structure or refused."""
         start, line = 0, 1
-        for end in [*(match.end() for match in _END.finditer(data)), len(data)]:
+        for end in [*(match.end() for match in _CUT.finditer(data)), len(data)]:
             piece = data[start:end]
             begin = _START.search(piece)
             head = piece if begin is None else piece[: begin.start()]
@@ -98,11 +101,12 @@ class XmlReader:
         parser.EntityDeclHandler = lambda name, *_rest: _refuse_entity(name, before + parser.CurrentLineNumber)
         parser.SkippedEntityHandler = lambda name, _is_param: _refuse_entity(name, before + parser.CurrentLineNumber)
         try:
-            parser.Parse(document, True)  # noqa: FBT003 - expat takes it by position: the document is complete
+            parser.Parse(document, True)
         except expat.ExpatError as error:
             self._stop("xml_malformed", expat.ErrorString(error.code), before + error.lineno)
         except _StoppedError as stopped:
-            self._stop("xml_too_deep", str(stopped), before + parser.CurrentLineNumber)
+            code, why = stopped.args
+            self._stop(code, why, before + parser.CurrentLineNumber)
 
     def _doctype(self, system: str | None, line: int) -> None:
         version = _DTD.fullmatch(system or "")
@@ -112,27 +116,67 @@ class XmlReader:
             self.readings.append(Reading(self._document, None, "", "nvsmi_device_dtd", version[1], line))
 
     def _start(self, name: str, attributes: dict[str, str], line: int) -> None:
-        if len(self._open) >= _MAX_DEPTH:
-            raise _StoppedError(f"elements nested deeper than {_MAX_DEPTH}")
+        depth = len(self._open)
+        if depth >= _MAX_DEPTH or len(name) > _MAX_NAME:
+            found = f"element {name[:80]!r} at depth {depth + 1}"
+            raise _StoppedError("xml_too_deep", f"{found}, expected {_MAX_DEPTH} at most and shorter names")
+        if depth == 0 and name != _ROOT:
+            raise _StoppedError("xml_malformed", f"root element {name[:80]!r}, expected {_ROOT!r}")
         self.ledger.total += 1
-        depth = len(self._open) + 1
-        above = self._open[-1] if self._open else None
-        if above is None and name != _ROOT:
-            raise _StoppedError(f"root element {name[:80]!r}, expected {_ROOT!r}")
         element = _Element(name, line, "")
-        if depth == _GPU_DEPTH and name == "gpu":
-            self._gpu = attributes.get("id")
-            self._gpus += 1
-        elif above is not None and depth > _GPU_DEPTH:
-            element.section = f"{above.section}{SEPARATOR}{above.name}" if above.section else above.name
+        if depth == 1 and name == "gpu":
+            self._gpu, self._gpus = attributes.get("id"), self._gpus + 1
+        elif depth:
+            above = self._open[-1]
+            element.path = f"{above.path}{SEPARATOR}{name}" if above.path else name
+            element.block = self._block(above, name, depth)
+        if depth:
+            self._open[-1].has_children = True
         self._open.append(element)
+
+    def _block(self, above: _Element, name: str, depth: int) -> tuple[int, tuple[int, str]] | None:
+        """Block that an element is in: one it opens, or that of the element above."""
+        if depth == _GPU_DEPTH and above.name == "gpu" and name not in _LISTS:
+            return self._blocks.enter(self._gpus, name, always=False)
+        if depth == _GPU_DEPTH + 1 and above.name in _LISTS:
+            return self._blocks.enter(self._gpus, above.name, always=True)
+        return above.block
 
     def _text(self, text: str) -> None:
         if self._open:
             self._open[-1].text.append(text)
 
     def _end(self) -> None:
-        raise NotImplementedError
+        element = self._open.pop()
+        text = "".join(element.text).strip()
+        depth = len(self._open)
+        is_container = element.has_children or not element.path
+        if not is_container:
+            section = self._open[-1].path
+            # A value directly below the GPU is no block: only a container is.
+            block, repeats = element.block if element.block and depth > _GPU_DEPTH else (None, None)
+            row = Reading(self._document, self._gpu, section, element.name, text, element.line, block, repeats)
+            self.readings.append(row)
+            self.ledger.rows += 1
+        else:
+            self.ledger.structure += 1
+            if text:
+                message = f"found {text[:80]!r} between the elements of <{element.name}>, expected nothing"
+                self._refuse(Issue("error", "unparsed_text", message, element.line, element.name))
+        if depth == 1:
+            self._gpu = None
+
+    def _stop(self, code: str, why: str, line: int) -> None:
+        """Account for the open elements of a document that cannot be read to its end, and refuse its rest."""
+        at = f" in <{self._open[-1].name}>" if self._open else ""
+        message = f"{why}{at}, expected a whole document; rows up to here are kept, re-capture the file"
+        self.ledger.structure += len(self._open)
+        if self._open and not self._open[-1].has_children:
+            # The element being read is what is refused, and _refuse counts it.
+            self.ledger.structure -= 1
+            self.ledger.total -= 1
+        self._open.clear()
+        self._refuse(Issue("error", code, message, line))
 
     def _refuse(self, issue: Issue) -> None:
         self.issues.append(issue)

@@ -85,7 +85,7 @@ def evidence_text(evidence: Evidence) -> str:
 
 
 def number_text(value: float) -> str:
-    """Return a number as data, not as prose: no grouping, shortest digits, an exponent only where zeros would pile up."""
+    """Return a number as data: no grouping, shortest digits, an exponent only where zeros would pile up."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -98,8 +98,7 @@ def number_text(value: float) -> str:
 
 def counts(report: Report) -> dict[str, int]:
     """Return how many verdicts there are of each kind, in the order that reports name them."""
-    found = [verdict.verdict for verdict in report.verdicts]
-    return {name: found.count(name) for name in VERDICTS}
+    return {name: sum(verdict.verdict == name for verdict in report.verdicts) for name in VERDICTS}
 
 
 def open_points(report: Report) -> list[Verdict]:

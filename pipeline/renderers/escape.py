@@ -1,7 +1,7 @@
-"""Text that came from a capture, made safe to show: one function for each kind of place it is shown in.
+r"""Text that came from a capture, made safe to show: one function for each kind of place it is shown in.
 
 A capture's author chooses its bytes. What is invisible (controls, bidirectional overrides, zero-width marks) could make
-a reader see something else than what is there, so it is written out: U+202E is shown as ``\\u{202e}``.
+a reader see something else than what is there, so it is written out: U+202E is shown as ``\u{202e}``.
 """
 
 from __future__ import annotations

@@ -11,22 +11,31 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
-from pipeline.renderers.cells import VERDICTS, counts, evidence_text, mark, open_points, plain, reason, settled
+from pipeline.renderers.cells import (
+    HASH_SHOWN,
+    VERDICTS,
+    Mark,
+    counts,
+    evidence_text,
+    mark,
+    open_points,
+    plain,
+    reason,
+    settled,
+)
 from pipeline.renderers.escape import printable
 from pipeline.report_model import FORMAT, Column, Evidence, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from jinja2 import Template
 
     from pipeline.report_model import Cell, Report, ReportTable, Verdict
 
 _HASH = re.compile(r"[0-9a-f]{64}")
-_PLAIN_TEXT = Column("value", "Value")
+_NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_-]+")
+_FACT = Column("value", "Value")
 
 
 @dataclass(frozen=True)
@@ -35,8 +44,7 @@ class _Shown:
 
     form: str
     text: str
-    style: str = ""
-    symbol: str = ""
+    sign: Mark | None = None
     title: str = ""
     target: str | None = None
 
@@ -54,57 +62,100 @@ class _Table:
     rows: list[_Row]
 
 
+class _Page:
+    """What is unique within one page: anchors of captures, ids of sections and tables."""
+
+    def __init__(self, report: Report) -> None:
+        self._anchors: dict[str, str] = {}
+        self._ids: set[str] = set()
+        for table in (table for section in report.sections for table in section.tables):
+            for sha256 in filter(None, (_listed_capture(table, row) for row in table.rows)):
+                if sha256 not in self._anchors:
+                    self._anchors[sha256] = self.unique(f"c-{sha256[:HASH_SHOWN]}")
+        self._not_placed = set(self._anchors)
+
+    def unique(self, wanted: str) -> str:
+        """Return an id that no other element has, `wanted` if it is free."""
+        stem = _NOT_IN_IDS.sub("-", wanted)
+        found, number = stem, 1
+        while found in self._ids:
+            number += 1
+            found = f"{stem}-{number}"
+        self._ids.add(found)
+        return found
+
+    def table(self, table: ReportTable) -> _Table:
+        rows = []
+        for row in table.rows:
+            sha256 = _listed_capture(table, row)
+            anchor = self._anchors[sha256] if sha256 is not None and sha256 in self._not_placed else None
+            if sha256 is not None:
+                self._not_placed.discard(sha256)
+            cells = [self.shown(column, cell) for column, cell in zip(table.columns, row, strict=True)]
+            rows.append(_Row(anchor, cells))
+        return _Table(self.unique(f"t-{table.id}"), table, rows)
+
+    def shown(self, column: Column, cell: Cell) -> _Shown:
+        cell = settled(cell)
+        if cell is None or isinstance(cell, Unknown):
+            return _Shown("unknown", reason(cell))
+        if isinstance(cell, Evidence):
+            target = self._anchors.get(cell.capture_sha256)
+            return _Shown("evidence", evidence_text(cell), title=cell.capture_sha256, target=target)
+        sign = mark(column, cell)
+        if sign is not None:
+            return _Shown("mark", sign.label, sign=sign)
+        return _Shown("code" if column.kind == "code" else "text", plain(cell))
+
+    def open_point(self, verdict: Verdict) -> tuple[Verdict, Mark, list[_Shown]]:
+        evidence = [self.shown(_FACT, found) for found in verdict.evidence]
+        return verdict, VERDICTS[verdict.verdict], evidence
+
+
 def render(report: Report) -> str:
     """Return the whole page."""
-    anchors = _anchors(report)
-    names = _unique_names()
-    placed = set(anchors)
-    sections = [
-        (names("s", section.id), section, [_table(table, names, anchors, placed) for table in section.tables])
-        for section in report.sections
-    ]
-    style = _style()
-    return _template().render(
+    page = _Page(report)
+    style = _read("acceptance.css")
+    text = _template().render(
         format=FORMAT,
         report=report,
         overall=VERDICTS[report.overall],
         counts=[(VERDICTS[name], count) for name, count in counts(report).items()],
-        facts=[(name, _shown(_PLAIN_TEXT, value, anchors)) for name, value in report.facts],
-        open_points=[_open_point(verdict, anchors) for verdict in open_points(report)],
-        sections=sections,
+        facts=[(name, page.shown(_FACT, value)) for name, value in report.facts],
+        open_points=[page.open_point(verdict) for verdict in open_points(report)],
+        sections=[
+            (page.unique(f"s-{section.id}"), section, [page.table(table) for table in section.tables])
+            for section in report.sections
+        ],
         style=style,
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
-    ) + "\n"
+    )
+    return f"{text}\n"
 
 
-def _anchors(report: Report) -> dict[str, str]:
-    """Return the anchor of every capture that has a row: the first table that lists a capture has its anchor."""
-    found: dict[str, str] = {}
-    for table in (table for section in report.sections for table in section.tables):
-        for sha256 in _listed(table):
-            found.setdefault(sha256, f"c-{sha256[:12]}")
-    return found
-
-
-def _listed(table: ReportTable) -> Iterator[str]:
-    for row in table.rows:
-        sha256 = _row_capture(table, row)
-        if sha256 is not None:
-            yield sha256
-
-
-def _row_capture(table: ReportTable, row: tuple[Cell, ...]) -> str | None:
+def _listed_capture(table: ReportTable, row: tuple[Cell, ...]) -> str | None:
+    """Return the capture that a row lists: a whole hash in a column of that name."""
     for column, cell in zip(table.columns, row, strict=True):
-        if column.name == "capture_sha256" and column.kind == "code" and isinstance(cell, str) and _HASH.fullmatch(cell):
+        is_listing = column.name == "capture_sha256" and column.kind == "code"
+        if is_listing and isinstance(cell, str) and _HASH.fullmatch(cell):
             return cell
     return None
 
 
-def _table(table: ReportTable, names: Any, anchors: dict[str, str], placed: set[str]) -> _Table:
-    rows = []
-    for row in table.rows:
-        sha256 = _row_capture(table, row)
-        anchor = anchors[sha256] if sha256 in placed else None
-        placed.discard(sha256 or "")
-        rows.append(_Row(anchor, [_shown(column, cell, anchors) for column, cell in zip(table.columns, row, strict=True)]))
-    return _Table(names("t", table.id), table, rows)
+def _finalize(value: Any) -> Any:
+    # Markup, a kind of str, is what the template itself writes: it must not be looked at again.
+    return printable(value) if type(value) is str else value
+
+
+def _read(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_finalize
+    )
+    return environment.from_string(_read("acceptance.html.j2"))

@@ -1,8 +1,8 @@
 """The report as JSON: the truth that the other formats print, every cell of it.
 
-A known cell is itself: text, number or boolean. An unknown cell is ``{"unknown": reason}``, with null where no reason was
-recorded, so that no reader can take it for a value. An evidence is ``{"capture_sha256": ..., "line": ...}``, line null
-for the whole capture. A float that is no number is ``{"unknown": "not_finite"}``: NaN is not JSON.
+A known cell is itself: text, number or boolean. An unknown cell is ``{"unknown": reason}``, with null where no reason
+was recorded, so that no reader can take it for a value. An evidence is ``{"capture_sha256": ..., "line": ...}``, line
+null for the whole capture. A float that is no number is ``{"unknown": "not_finite"}``: NaN is not JSON.
 """
 
 from __future__ import annotations

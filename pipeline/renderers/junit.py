@@ -1,6 +1,6 @@
 """The verdicts as JUnit XML, for CI: one test case per verdict.
 
-JUnit knows no third outcome, so an indeterminate verdict is a skipped case with its reason: it is never counted as passed.
+JUnit knows no third outcome, so an indeterminate verdict is a skipped case with its reason: never counted as passed.
 """
 
 from __future__ import annotations

@@ -22,10 +22,11 @@ LIMIT = 900_000
 _TEXT_LIMIT = 2_000
 _RESERVED_PER_TABLE = 200
 
-_HARMLESS = frozenset(" -.,;:()/+%='_\"°–—…×±µ≤≥→")
-# Read by GitHub in plain text: www. links, addresses with a scheme, GH-1, :emoji:, and what begins a list at a line's start.
-_MEANINGFUL = re.compile(r"www\.|://|GH-[0-9]|:[A-Za-z0-9_+-]+:|\A[^A-Za-z(]|\A[0-9]+[.)]", re.IGNORECASE)
-_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+_HARMLESS = frozenset(" -.,;:()/+%='_\"°\u2013—…\u00d7±µ≤≥→")
+# What GitHub reads in plain text: www. links, addresses with a scheme, issues (GH-1), :emoji:, hashes of commits.
+_MEANINGFUL = re.compile(r"www\.|://|\bGH-[0-9]|:[\w+-]+:|\b[0-9a-f]{7,40}\b", re.IGNORECASE)
+# What would begin a list, a quotation or a rule at the start of a line; within a table cell it means nothing.
+_LINE_START = re.compile(r"[^A-Za-z0-9(]|[0-9]+[.)](?:\s|\Z)")
 
 
 class _Block(NamedTuple):
@@ -73,7 +74,7 @@ def _open_table(report: Report) -> ReportTable:
         Column("subject", "Subject"),
         Column("requirement", "Requirement"),
         Column("reason_code", "Reason", "code"),
-        Column("evidence", "Evidence"),
+        Column("evidence", "Evidence", "code"),
     )
     rows = tuple(
         (point.verdict, point.subject, point.requirement, point.reason_code, _evidences(point))
@@ -110,7 +111,8 @@ def _lines(block: _Block, allowed: int) -> list[str]:
     left_out = len(block.rows) - len(shown)
     if left_out == 0:
         return [*block.head, *shown]
-    where = f"**{left_out} of {len(block.rows)} rows are left out here;** all are in report.json, table {_code(block.table_id)}."
+    total = len(block.rows)
+    where = f"**{left_out} of {total} rows are left out here;** all are in report.json, table {_code(block.table_id)}."
     return [*block.head, *shown, "", where]
 
 
@@ -120,8 +122,13 @@ def _block(table: ReportTable) -> _Block:
         head += [_text(table.note), ""]
     if not table.rows:
         return _Block(table.id, [*head, _text(table.empty)], [])
-    head += [_row([_label(column) for column in table.columns]), _row(["--:" if _is_number(c) else "---" for c in table.columns])]
-    return _Block(table.id, head, [_row(list(starmap(_cell, zip(table.columns, row, strict=True)))) for row in table.rows])
+    head += [
+        _row([_label(column) for column in table.columns]),
+        _row(["--:" if _is_number(c) else "---" for c in table.columns]),
+    ]
+    return _Block(
+        table.id, head, [_row(list(starmap(_cell, zip(table.columns, row, strict=True)))) for row in table.rows]
+    )
 
 
 def _is_number(column: Column) -> bool:
@@ -146,20 +153,23 @@ def _cell(column: Column, cell: Cell) -> str:
         return f"{sign.symbol} {_text(sign.label, in_table=True)}"
     if isinstance(cell, Evidence) or (column.kind == "code" and isinstance(cell, str) and cell.strip()):
         return _code(plain(cell), in_table=True)
-    return _text(plain(cell), in_table=True)
+    shown = plain(cell)
+    return _text(shown, in_table=True) if isinstance(cell, str) else shown
 
 
 def _text(text: str, *, in_table: bool = False) -> str:
     if not text.strip():
         return EMPTY
     clipped = text if in_table or len(text) <= _TEXT_LIMIT else text[:_TEXT_LIMIT]
-    if _NUMBER.fullmatch(clipped):
-        return clipped
     left_out = len(text) - len(clipped)
     more = f" … ({left_out} more characters in report.json)" if left_out else ""
-    if all(char.isalnum() or char in _HARMLESS for char in clipped) and not _MEANINGFUL.search(clipped):
+    if _is_harmless(clipped) and (in_table or not _LINE_START.match(clipped)):
         return clipped.replace("_", r"\_") + more
     return _code(clipped, in_table=in_table) + more
+
+
+def _is_harmless(text: str) -> bool:
+    return all(char.isalnum() or char in _HARMLESS for char in text) and not _MEANINGFUL.search(text)
 
 
 def _code(text: str, *, in_table: bool = False) -> str:

@@ -1,0 +1,206 @@
+"""The database: in memory, over exactly the segments that the head manifest lists, then locked.
+
+Each segment is mapped once and hashed, and the same mapping becomes a pyarrow dataset: what was hashed is what is read.
+Views are made in the order of VIEWS. Then access to files is switched off and the configuration is locked: no query can
+read or write a file, load code, open a socket or change a setting after that. Only this module imports duckdb's API.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.csv as pcsv
+import pyarrow.dataset as ds
+
+from pipeline.errors import DatabaseError, StoreError
+from pipeline.sql import VIEWS
+from schemas import TABLES, arrow_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pipeline.store import Store
+
+_SQL = Path(__file__).parent / "sql"
+_REFERENCE = Path(__file__).parent / "reference"
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "allow_persistent_secrets": "false",
+    "python_enable_replacements": "false",
+    "temp_directory": "",
+}
+_READS = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
+
+
+@dataclass(frozen=True)
+class ViewDoc:
+    """What the header of a .sql file says: the grain in its first sentence, and what its own columns mean."""
+
+    name: str
+    description: str
+    columns: dict[str, str]
+    sql: str
+
+
+@dataclass
+class Database:
+    """A locked connection with every table and view."""
+
+    connection: duckdb.DuckDBPyConnection
+    held: list[Any] = field(default_factory=list)
+
+    def query(self, sql: str) -> pa.Table:
+        """Run one reading statement of an analyst and return its rows."""
+        try:
+            statements = self.connection.extract_statements(sql)
+        except duckdb.Error as error:
+            raise _refused(error) from error
+        if len(statements) != 1:
+            raise DatabaseError(f"found {len(statements)} statements, expected one", code="sql_refused")
+        if statements[0].type not in _READS:
+            message = f"found a statement of type {statements[0].type.name}, expected one that reads (SELECT, EXPLAIN)"
+            raise DatabaseError(message, code="sql_refused")
+        return self.rows(sql)
+
+    def rows(self, sql: str) -> pa.Table:
+        """Run one of our own queries."""
+        try:
+            return self.connection.sql(sql).to_arrow_table()
+        except duckdb.Error as error:
+            raise _refused(error) from error
+
+
+def connect(store: Store, scope: Sequence[str] | None = None) -> Database:
+    """Open the database over the store's head; with a scope, over these captures alone (in every table)."""
+    connection = duckdb.connect(":memory:", config=_CONFIG)
+    database = Database(connection)
+    connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("CREATE SCHEMA evidence")
+    if scope is not None:
+        wanted = pa.table({"capture_id": pa.array(sorted(set(scope)), pa.string())})
+        database.held.append(connection.register("scope_captures", wanted))
+    listed = segments(store)
+    for name in TABLES:
+        connection.register(f"_{name}", dataset(store, name, listed.get(name, ())))
+        only = "" if scope is None else " SEMI JOIN scope_captures USING (capture_id)"
+        connection.execute(f"CREATE VIEW evidence.{name} AS SELECT * FROM _{name}{only}")  # noqa: S608 - our own names
+        if f"marts/{name}" not in VIEWS:
+            connection.execute(f"CREATE VIEW main.{name} AS SELECT * FROM evidence.{name}")  # noqa: S608
+    _reference(connection)
+    connection.execute((_SQL / "macros.sql").read_text(encoding="utf-8"))
+    for view in VIEWS:
+        doc = view_doc(view)
+        connection.execute(f"CREATE VIEW {doc.name} AS {doc.sql}")
+    _comment(connection)
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return database
+
+
+def segments(store: Store) -> dict[str, tuple[str, ...]]:
+    """Hashes of the segments of each table that the head lists, in the order of the batches."""
+    listed: dict[str, list[str]] = {}
+    for manifest in store.manifests():
+        for segment in manifest["segments"]:
+            listed.setdefault(segment["table"], []).append(segment["sha256"])
+    return {name: tuple(hashes) for name, hashes in listed.items()}
+
+
+def dataset(store: Store, name: str, hashes: Iterable[str]) -> ds.Dataset:
+    """A table as a pyarrow dataset over its segments, each hashed before it is read."""
+    schema = arrow_schema(TABLES[name])
+    form = ds.ParquetFileFormat()
+    fragments = [form.make_fragment(_verified(store, name, digest)) for digest in dict.fromkeys(hashes)]
+    if not fragments:
+        return ds.dataset(schema.empty_table())
+    return ds.FileSystemDataset(fragments, schema=schema, format=form)
+
+
+def _verified(store: Store, name: str, digest: str) -> pa.Buffer:
+    path = store.segment_path(name, digest)
+    try:
+        buffer = pa.memory_map(str(path)).read_buffer()
+    except OSError as error:
+        raise StoreError("segment is missing; run `gpu-evidence verify`", code="file_missing", where=str(path)) from error
+    found = hashlib.sha256(buffer).hexdigest()
+    if found != digest:
+        message = f"segment hashes to {found}; run `gpu-evidence verify`; nothing was read from it"
+        raise StoreError(message, code="hash_mismatch", where=str(path))
+    return buffer
+
+
+def _reference(connection: duckdb.DuckDBPyConnection) -> None:
+    """Facts that are ours and not the evidence's: ref_products, ref_mig_profiles, ref_smi_fields, ..."""
+    for file in sorted(_REFERENCE.glob("*.csv")):
+        names = file.open(encoding="utf-8").readline().strip().split(",")
+        kinds = pcsv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=[""])
+        table = pcsv.read_csv(file, convert_options=kinds)
+        connection.register(f"_ref_{file.stem}", table)
+        connection.execute(f"CREATE VIEW ref_{file.stem} AS SELECT * FROM _ref_{file.stem}")  # noqa: S608
+
+
+@cache
+def view_doc(view: str) -> ViewDoc:
+    """Read a view's file: comment lines first, the query after them."""
+    text = (_SQL / f"{view}.sql").read_text(encoding="utf-8")
+    header = [line[2:] for line in text.splitlines() if line.startswith("--")]
+    columns: dict[str, str] = {}
+    words: list[str] = []
+    last = ""
+    for line in header:
+        if match := re.fullmatch(r"   (\w+): (.*)", line):
+            last = match[1]
+            columns[last] = match[2]
+        elif line.startswith("     ") and last:
+            columns[last] += " " + line.strip()
+        else:
+            words.append(line.strip())
+    return ViewDoc(view.rsplit("/", 1)[-1], " ".join(words), columns, text)
+
+
+def column_docs() -> dict[str, tuple[str, str | None, str | None]]:
+    """Description, unit and source by column name, from the tables: a view's column of the same name means the same."""
+    found: dict[str, tuple[str, str | None, str | None]] = {}
+    for schema in TABLES.values():
+        for name, declared in schema.columns.items():
+            metadata = declared.metadata or {}
+            found.setdefault(name, (declared.description or "", metadata.get("unit"), metadata.get("source")))
+    return found
+
+
+def _comment(connection: duckdb.DuckDBPyConnection) -> None:
+    """Put the data dictionary into the database, where every client shows it."""
+    statements = []
+    shared = column_docs()
+    tables = {name: (schema.description or "", {}) for name, schema in TABLES.items() if f"marts/{name}" not in VIEWS}
+    views = {doc.name: (doc.description, doc.columns) for doc in map(view_doc, VIEWS)}
+    columns = connection.execute(
+        "SELECT table_name, column_name FROM duckdb_columns() WHERE schema_name = 'main' AND NOT internal"
+    ).fetchall()
+    for name, (description, _) in (tables | views).items():
+        statements.append(f"COMMENT ON VIEW {name} IS {_quoted(description)}")
+    for table, column in columns:
+        if table not in tables | views:
+            continue
+        own = (tables | views)[table][1].get(column)
+        said = own or (shared.get(column) or ("",))[0]
+        if said:
+            statements.append(f"COMMENT ON COLUMN {table}.{column} IS {_quoted(said)}")
+    connection.execute(";".join(statements))
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _refused(error: duckdb.Error) -> DatabaseError:
+    return DatabaseError(str(error), code="sql_failed")

@@ -1,0 +1,15 @@
+-- Functions for every query. Reasons are read from `absent`, never guessed.
+CREATE MACRO why_absent(absent, column_name) AS
+    nullif(regexp_extract(absent, '(^| )' || column_name || '=([a-z_]+)', 2), '');
+-- A masked UUID has zeros in its three middle groups: it names a device only within its capture.
+CREATE MACRO is_masked_uuid(uuid) AS
+    coalesce(regexp_matches(uuid, '-0000-0000-0000-[0-9a-fA-F]{12}(/|$)'), false);
+-- A GPU's identity: its UUID between captures; without one, or with a masked one, a name within its capture.
+CREATE MACRO gpu_device_id(uuid, is_masked, bus_id, gpu_index, capture_id) AS
+    CASE
+        WHEN uuid IS NOT NULL AND NOT coalesce(is_masked, false) AND NOT is_masked_uuid(uuid) THEN uuid
+        ELSE coalesce('GPU ' || gpu_index, 'GPU ' || bus_id, uuid) || '@' || left(capture_id, 12)
+    END;
+-- Three-valued "any": true if one is true, else unknown if one is unknown, else false.
+CREATE MACRO any_true(flag) AS
+    CASE WHEN bool_or(flag) THEN true WHEN count(*) > count(flag) THEN NULL ELSE false END;

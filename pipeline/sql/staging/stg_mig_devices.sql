@@ -1,0 +1,2 @@
+-- One row per MIG line of nvidia-smi -L, as recorded.
+SELECT * FROM evidence.mig_devices
