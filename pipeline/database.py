@@ -38,6 +38,8 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": "false",
     "temp_directory": "",
 }
+LARGE = frozenset({"clocks_event_reasons"})
+"""Marts with several rows per reading: never materialised."""
 _READS = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
 
 
@@ -79,8 +81,11 @@ class Database:
             raise _refused(error) from error
 
 
-def connect(store: Store, scope: Sequence[str] | None = None) -> Database:
-    """Open the database over the store's head; with a scope, over these captures alone (in every table)."""
+def connect(store: Store, scope: Sequence[str] | None = None, *, materialise: bool = False) -> Database:
+    """Open the database over the store's head; with a scope, over these captures alone (in every table).
+
+    A report asks every mart, so it has each of them computed once, in order (`materialise`).
+    """
     connection = duckdb.connect(":memory:", config=_CONFIG)
     database = Database(connection)
     connection.execute("SET TimeZone = 'UTC'")
@@ -99,8 +104,10 @@ def connect(store: Store, scope: Sequence[str] | None = None) -> Database:
     connection.execute((_SQL / "macros.sql").read_text(encoding="utf-8"))
     for view in VIEWS:
         doc = view_doc(view)
-        connection.execute(f"CREATE VIEW {doc.name} AS {doc.sql}")
-    _comment(connection)
+        kind = "TABLE" if materialise and view.startswith("marts/") and doc.name not in LARGE else "VIEW"
+        connection.execute(f"CREATE {kind} {doc.name} AS {doc.sql}")
+    if not materialise:
+        _comment(connection)
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
     return database

@@ -54,7 +54,6 @@ class _State:
 
     header: Header | None
     line: int = 0
-    segments: int = 0
     chunks: list[Chunk] = field(default_factory=list)
     issues: list[Issue] = field(default_factory=list)
     ledger: Ledger = field(default_factory=Ledger)
@@ -66,7 +65,7 @@ def parse(data: bytes, facts: CaptureFacts) -> Parsed:
     """Read a --query-gpu capture into gpu_readings and gpu_extra."""
     data = to_utf8(data)
     columns = parse_command(facts.command)
-    state = _State(Header(columns) if columns else None, segments=1 if columns else 0)
+    state = _State(Header(columns) if columns else None)
     body = data.rfind(b"\n") + 1
     at = 0
     while at < body:
@@ -167,8 +166,8 @@ def _line(line: bytes, state: _State) -> None:
         state.ledger.blank += 1
     elif fields := parse_header(text):
         _flush(state)
-        state.segments += 1
-        state.header = Header(fields, state.segments)
+        used = max((chunk.header.segment for chunk in state.chunks), default=0)
+        state.header = Header(fields, used + 1)
         state.ledger.header += 1
     elif state.header and len(state.header.fields) > 1 and text.count(",") == len(state.header.fields) - 1:
         _keep(line, state)

@@ -57,13 +57,16 @@ def field_named(name: str, unit: str = "") -> Field:
 
 
 def parse_header(text: str) -> tuple[Field, ...] | None:
-    """Fields of a header line, or None when the line is not one: every cell a name, one at least known."""
+    """Fields of a header line, or None when it is none: every cell a name, and half of the names known.
+
+    One known name is not enough: other tables have a column `name` or `count` too.
+    """
     cells = [cell.strip(" ") for cell in text.split(",")]
     matches = [_CELL.fullmatch(cell) for cell in cells]
     if not all(matches):
         return None
     names = [(match[1], match[2] or "") for match in matches if match]
-    if not any(name.lower() in catalogue() for name, _ in names):
+    if 2 * sum(name.lower() in catalogue() for name, _ in names) < len(names):
         return None
     if any(name.lower() == "pid" for name, _ in names):
         raise CaptureError(

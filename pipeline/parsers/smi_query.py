@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pipeline.parsed import CaptureFacts, Issue, Parsed, to_utf8
-from pipeline.parsers.smi_query_text import SEPARATOR, Reading, TextReader
+from pipeline.parsed import CaptureFacts, Parsed, to_utf8
+from pipeline.parsers.smi_query_text import SEPARATOR, Reading, Remarks, Severity, TextReader
 from pipeline.parsers.smi_query_xml import XmlReader
 from pipeline.tokens import absence, is_known_token
 from schemas import TABLES, arrow_schema
@@ -120,52 +120,74 @@ def interpret(text: str, known: Field | None) -> Value:
     return Value(text, absent="value_number=unparsable", is_odd=True) if is_number else Value(text)
 
 
+Cells = tuple[str | None, str | None, float | None, str | None, str | None]
+"""Field, value_text, value_number, unit and absent of a row."""
+
+
 @dataclass
-class _Rows:
-    """Columns under construction, and the remarks that are made once per label or text."""
+class _Interpreter:
+    """Interprets each distinct label and text once, and remarks on each label or token once."""
 
     fields: Mapping[str, Field]
-    columns: dict[str, list[Any]]
-    issues: list[Issue] = field(default_factory=list)
-    said: set[tuple[str, str]] = field(default_factory=set)
+    remarks: Remarks
+    _done: dict[tuple[str, str], Cells] = field(default_factory=dict)
+    _said: set[tuple[str, str]] = field(default_factory=set)
 
-    def add(self, reading: Reading) -> None:
-        path = f"{reading.section}{SEPARATOR}{reading.label}" if reading.section else reading.label
-        known = self.fields.get(path.casefold())
-        value = interpret(reading.text, known)
+    def cells(self, reading: Reading) -> Cells:
+        """Cells of the row that follow from the label and the text."""
+        done = self._done.get((reading.path, reading.text))
+        if done is None:
+            known = self.fields.get(reading.path.casefold())
+            value = interpret(reading.text, known)
+            self._remark(reading, known, value)
+            done = (known.name if known else None, value.text, value.number, value.unit, value.absent)
+            self._done[reading.path, reading.text] = done
+        return done
+
+    def _remark(self, reading: Reading, known: Field | None, value: Value) -> None:
+        path, text = reading.path[:200], reading.text[:80]
         if known is None:
-            message = f"found label {path[:200]!r}, expected one of reference/smi_query_fields.csv; kept without field"
-            self._say("note", "unknown_label", path, reading, message)
+            message = f"found label {path!r}, expected one of reference/smi_query_fields.csv; kept without field"
+            self._say("note", "unknown_label", reading.path, reading, message)
         if value.is_odd:
-            message = f"{path[:200]!r} is {reading.text[:80]!r}, expected a number or a token; kept as text"
-            self._say("warning", "unparsable_value", path, reading, message)
-        if value.text is None and reading.text.startswith("[") and not is_known_token(reading.text):
-            message = f"found {reading.text[:80]!r} in place of a value, expected a known token; taken as an error"
+            message = f"{path!r} is {text!r}, expected a number with its unit, or a token; kept as text"
+            self._say("warning", "unparsable_value", reading.path, reading, message)
+        if value.text is None and text.startswith("[") and not is_known_token(reading.text):
+            message = f"found {text!r} in place of a value, expected a known token; taken as an error"
             self._say("note", "unknown_token", reading.text, reading, message)
-        row = (
-            *(reading.line, reading.document, reading.gpu, reading.section, reading.block, reading.label),
-            *(known and known.name, value.text, value.number, value.unit, value.absent),
-        )
-        for column, cell in zip(self.columns.values(), row, strict=True):
-            column.append(cell)
 
-    def _say(self, severity: Any, code: str, subject: str, reading: Reading, message: str) -> None:
-        if (code, subject) not in self.said:
-            self.said.add((code, subject))
-            self.issues.append(Issue(severity, code, message, reading.line, reading.label))
+    def _say(self, severity: Severity, code: str, subject: str, reading: Reading, message: str) -> None:
+        if (code, subject) not in self._said:
+            self._said.add((code, subject))
+            self.remarks.add(severity, code, message, reading.line, reading.label)
 
 
-def _encode(cells: list[Any], kind: pa.DataType) -> pa.Array:
+def _encode(cells: tuple[Any, ...], kind: pa.DataType) -> pa.Array:
     """Column of the given type; equal texts are stored once, so that long repeated sections cost nothing."""
     if not pa.types.is_dictionary(kind):
         return pa.array(cells, kind)
-    codes: dict[str, int] = {}
-    indices = [None if cell is None else codes.setdefault(cell, len(codes)) for cell in cells]
-    return pa.DictionaryArray.from_arrays(pa.array(indices, kind.index_type), pa.array(list(codes), kind.value_type))
+    codes: dict[str | None, int | None] = {None: None}
+    for cell in cells:
+        codes.setdefault(cell, len(codes) - 1)
+    indices = pa.array([codes[cell] for cell in cells], kind.index_type)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(list(codes)[1:], kind.value_type))
 
 
-def _table(columns: dict[str, list[Any]], schema: pa.Schema) -> pa.Table:
-    return pa.table([_encode(columns[name], schema.field(name).type) for name in schema.names], schema=schema)
+def _table(reader: TextReader | XmlReader, interpreter: _Interpreter) -> pa.Table:
+    """Rows of all readings, in the order of the capture."""
+    schema = arrow_schema(TABLES["gpu_query"])
+    for name in _STAMPED:
+        schema = schema.remove(schema.get_field_index(name))
+    number = reader.blocks.number
+    rows = [
+        (reading.line, reading.document, reading.gpu, reading.section, number(reading), reading.label, *cells)
+        for reading, cells in ((reading, interpreter.cells(reading)) for reading in reader.readings)
+    ]
+    columns = zip(*rows, strict=True) if rows else [()] * len(schema)
+    return pa.table(
+        [_encode(cells, place.type) for cells, place in zip(columns, schema, strict=True)],
+        schema=schema,
+    )
 
 
 def _is_xml(body: bytes) -> bool:
@@ -184,16 +206,11 @@ def parse(data: bytes, facts: CaptureFacts) -> Parsed:
     known = reference()
     reader: TextReader | XmlReader = XmlReader() if _is_xml(body) else TextReader()
     reader.read(body)
-    schema = arrow_schema(TABLES["gpu_query"])
-    for name in _STAMPED:
-        schema = schema.remove(schema.get_field_index(name))
     fields = known.xml if isinstance(reader, XmlReader) else known.text
-    rows = _Rows(fields, {name: [] for name in schema.names})
-    for reading in reader.readings:
-        rows.add(reading)
+    table = _table(reader, _Interpreter(fields, reader.remarks))
     return Parsed(
-        tables={"gpu_query": _table(rows.columns, schema)},
-        issues=reader.issues + rows.issues,
+        tables={"gpu_query": table},
+        issues=reader.remarks.all(),
         ledger=reader.ledger,
-        quarantine=None if reader.readings else reader.failure or "no_rows",
+        quarantine=None if reader.readings else reader.remarks.failure or "no_rows",
     )

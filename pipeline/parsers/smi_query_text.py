@@ -10,13 +10,18 @@ is not known, and stays NULL. Nothing is repaired.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
 
 from pipeline.parsed import Issue, Ledger, diagnostic, line_fault, split_lines
 
 SEPARATOR = " > "
+Severity = Literal["note", "warning", "error"]
 _STEP = 4
 _MAX_DEPTH = 16
+_MAX_REMARKS = 1_000
+_SHORTEST_SENTENCE = 16
+"""No sentence that nvidia-smi prints in place of data is shorter; spares looking for one in every broken line."""
 _MAX_LABEL = 128
 """Longest label accepted; the longest that nvidia-smi prints has about 50 characters."""
 _LISTS = frozenset({"processes", "supported clocks", "accounted processes"})
@@ -25,18 +30,48 @@ _BANNER = re.compile(r"=+ *NVSMI LOG *=+", re.ASCII)
 _GPU = re.compile(r"GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])", re.ASCII)
 
 
-@dataclass(slots=True)
-class Reading:
-    """One labelled value as printed, with its place; `repeats` names the blocks that `block` is counted among."""
+class Reading(NamedTuple):
+    """One labelled value as printed, with its place; `key` names the blocks that `block` is counted among."""
 
+    line: int
     document: int
     gpu: str | None
     section: str
     label: str
+    path: str
+    """Section and label, joined."""
     text: str
-    line: int
     block: int | None = None
-    repeats: tuple[int, str] | None = None
+    key: tuple[int, str] | None = None
+
+
+@dataclass
+class Remarks:
+    """Remarks of one capture: a damaged file of a million bad lines gets the first thousand of a code, and a count."""
+
+    issues: list[Issue] = field(default_factory=list)
+    failure: str | None = None
+    """Code of the first error that nvidia-smi itself reported, or that ended the reading."""
+    _counts: dict[str, int] = field(default_factory=dict)
+    _last: dict[str, Issue] = field(default_factory=dict)
+
+    def add(self, severity: Severity, code: str, message: str, line: int | None, subject: str | None = None) -> None:
+        """Keep a remark, or only count it where there are too many of its code."""
+        self._counts[code] = count = self._counts.get(code, 0) + 1
+        if count <= _MAX_REMARKS:
+            self.issues.append(Issue(severity, code, message, line, subject))
+        elif count == _MAX_REMARKS + 1:
+            self._last[code] = Issue(severity, code, message, line)
+
+    def all(self) -> list[Issue]:
+        """All remarks, and for each code that had too many, how many more there were."""
+        more = [
+            replace(
+                last, message=f"and {self._counts[code] - _MAX_REMARKS} more like this from here on: {last.message}"
+            )
+            for code, last in self._last.items()
+        ]
+        return self.issues + more
 
 
 @dataclass
@@ -54,12 +89,10 @@ class Blocks:
             self.always.add(key)
         return number, key
 
-    def settle(self, readings: list[Reading]) -> None:
-        """Take the number off blocks that turned out to be the only one of a kind that need not repeat."""
-        for reading in readings:
-            key = reading.repeats
-            if key is not None and self.counts[key] == 1 and key not in self.always:
-                reading.block = None
+    def number(self, reading: Reading) -> int | None:
+        """Block of a reading, once all are read: None where it is the only one of a kind that need not repeat."""
+        key = reading.key
+        return None if key is not None and self.counts[key] == 1 and key not in self.always else reading.block
 
 
 @dataclass
@@ -67,14 +100,14 @@ class TextReader:
     """State while reading: which document, GPU, sections and block a line belongs to."""
 
     readings: list[Reading] = field(default_factory=list)
-    issues: list[Issue] = field(default_factory=list)
+    remarks: Remarks = field(default_factory=Remarks)
     ledger: Ledger = field(default_factory=Ledger)
-    failure: str | None = None
-    _blocks: Blocks = field(default_factory=Blocks)
+    blocks: Blocks = field(default_factory=Blocks)
     _document: int = 0
     _gpu: str | None = None
     _gpus: int = 0
-    _sections: list[str | None] = field(default_factory=list)
+    _paths: list[str | None] = field(default_factory=list)
+    """Of the open lines, outermost first: sections and label joined; None below a refused line."""
     _block: tuple[int, tuple[int, str]] | None = None
     _list: str | None = None
     _entry_starts: str | None = None
@@ -95,7 +128,6 @@ class TextReader:
                 self.ledger.blank += 1
             else:
                 self._line(line, at + 1, indents[at], has_children=deeper[at])
-        self._blocks.settle(self.readings)
 
     def _line(self, raw: bytes, number: int, indent: int, *, has_children: bool) -> None:
         damage = line_fault(raw)
@@ -108,21 +140,22 @@ class TextReader:
             return
         label, value = _split(stripped)
         is_heading = value is None and has_children and indent > 0
-        remark = diagnostic(stripped, number) if value is None and not is_heading else None
-        if remark is not None:
-            self._remark(remark)
+        if value is None and not is_heading and self._remark(stripped, number):
             return
-        fault = self._misplaced(label, stripped, indent, is_readable=is_heading or value is not None)
+        fault = self._misplaced(label, indent, is_readable=is_heading or value is not None)
         if fault is not None:
-            self._refuse(indent, number, "unparsed_line", fault, damaged=stripped.startswith("GPU"))
+            message = f"found {stripped[:80]!r}, expected {fault}"
+            self._refuse(indent, number, "unparsed_line", message, damaged=stripped.startswith("GPU"))
             return
-        self._place(label, indent // _STEP)
+        section, path = self._place(label, indent // _STEP)
         if value is None:
             self.ledger.structure += 1
         else:
-            self._row(label, value, number, indent // _STEP)
-        if indent:
-            self._sections.append(label)
+            self._document = max(self._document, 1)
+            # A value at the first level is a block of its own only as the parent of deeper lines.
+            block = self._block if self._block and indent > _STEP else (None, None)
+            self.readings.append(Reading(number, self._document, self._gpu, section, label, path, value, *block))
+            self.ledger.rows += 1
 
     def _heading(self, stripped: str) -> bool:
         """Open a document or a GPU, where the line says so."""
@@ -139,69 +172,68 @@ class TextReader:
     def _open_gpu(self, bus_id: str | None) -> None:
         self._gpu = bus_id
         self._gpus += 1
-        self._sections.clear()
+        self._paths.clear()
         self._block = self._list = None
 
-    def _misplaced(self, label: str, shown: str, indent: int, *, is_readable: bool) -> str | None:
-        """Why a line cannot be read where it stands, or None."""
-        found = f"found {shown[:80]!r}"
+    def _misplaced(self, label: str, indent: int, *, is_readable: bool) -> str | None:
+        """Say what would have to stand in place of a line that cannot be read, or None."""
         if not label or len(label) > _MAX_LABEL:
-            return f"{found}, expected a label of 1 to {_MAX_LABEL} characters before ' : '"
+            return f"a label of 1 to {_MAX_LABEL} characters before ' : '"
         if not is_readable:
-            return f"{found}, expected 'Label : value' or a heading with indented lines below it"
+            return "'Label : value', or a heading with indented lines below it"
         depth, off = divmod(indent, _STEP)
         if off or depth > _MAX_DEPTH:
-            return f"{found} after {indent} blanks, expected a multiple of {_STEP}, {_STEP * _MAX_DEPTH} at most"
+            return f"{_STEP} blanks a level and {_MAX_DEPTH} levels at most, not {indent} blanks"
         # Column 0 is above every GPU, so depth 1 is the first level below a GPU heading.
-        above = self._sections[: depth - 1] if depth else []
-        if len(above) < depth - 1 or None in above:
-            return f"{found}, expected a readable heading above it; its section is not known"
+        if depth > 1 and (len(self._paths) < depth - 1 or self._paths[depth - 2] is None):
+            return "a readable heading above it; its section is not known"
         return None
 
-    def _place(self, label: str, depth: int) -> None:
-        """Close the sections that the line is not in, and open a block where it begins one."""
+    def _place(self, label: str, depth: int) -> tuple[str, str]:
+        """Close what the line is not in, open the block that begins with it; its section and path."""
         if depth == 0:
             self._open_gpu(None)
-            return
-        del self._sections[depth - 1 :]
+            return "", label
+        del self._paths[depth - 1 :]
+        section = self._paths[-1] or "" if self._paths else ""
+        path = f"{section}{SEPARATOR}{label}" if section else label
+        self._paths.append(path)
         folded = label.casefold()
         if depth == 1:
             self._list = folded if folded in _LISTS else None
             self._entry_starts, self._entry = None, set()
             is_device = folded == "mig device"
-            self._block = None if self._list else self._blocks.enter(self._gpus, folded, always=is_device)
+            self._block = None if self._list else self.blocks.enter(self._gpus, folded, always=is_device)
         elif depth == 2 and self._list:  # noqa: PLR2004 - the second level, where the entries of a list stand
             self._open_entry(self._list, folded)
+        return section, path
 
     def _open_entry(self, name: str, label: str) -> None:
         """Begin an entry of a list at its first label; at any repeated one, should the first be damaged."""
         self._entry_starts = self._entry_starts or label
         if label == self._entry_starts or label in self._entry:
             self._entry.clear()
-            self._block = self._blocks.enter(self._gpus, name, always=True)
+            self._block = self.blocks.enter(self._gpus, name, always=True)
         self._entry.add(label)
 
-    def _row(self, label: str, value: str, number: int, depth: int) -> None:
-        self._document = max(self._document, 1)
-        # A value at the first level is a block of its own only as the parent of deeper lines.
-        block, repeats = self._block if self._block and depth > 1 else (None, None)
-        section = SEPARATOR.join(name for name in self._sections if name is not None) if depth else ""
-        self.readings.append(Reading(self._document, self._gpu, section, label, value, number, block, repeats))
-        self.ledger.rows += 1
-
-    def _remark(self, remark: Issue) -> None:
-        self.issues.append(remark)
+    def _remark(self, text: str, number: int) -> bool:
+        """Keep a sentence that nvidia-smi prints in place of data."""
+        issue = diagnostic(text, number) if len(text) >= _SHORTEST_SENTENCE else None
+        if issue is None:
+            return False
+        self.remarks.add(issue.severity, issue.code, issue.message, number)
         self.ledger.refused += 1
-        if remark.severity == "error" and self.failure is None:
-            self.failure = remark.code
+        if issue.severity == "error":
+            self.remarks.failure = self.remarks.failure or issue.code
+        return True
 
     def _refuse(self, indent: int, number: int, code: str, message: str, *, damaged: bool) -> None:
-        self.issues.append(Issue("error", code, message, number))
+        self.remarks.add("error", code, message, number)
         self.ledger.refused += 1
         if indent:
-            del self._sections[max(indent // _STEP - 1, 0) :]
-            self._sections.append(None)
+            self._paths[max(indent // _STEP - 1, 0) :] = [None]
         elif damaged:
+            # It may have been the heading of another GPU: better no GPU than the wrong one.
             self._open_gpu(None)
 
 
@@ -212,5 +244,7 @@ def _indent(line: bytes) -> int:
 
 def _split(stripped: str) -> tuple[str, str | None]:
     """Label and value of a line; the value is None where there is no ` : `."""
-    label, colon, value = f"{stripped} ".partition(" : ")
-    return label.rstrip(), value.strip() if colon else None
+    label, colon, value = stripped.partition(" : ")
+    if colon:
+        return label.rstrip(), value.lstrip()
+    return (stripped[:-2].rstrip(), "") if stripped.endswith(" :") else (stripped, None)

@@ -15,7 +15,7 @@ from xml.parsers import expat
 
 from pipeline.errors import CaptureError
 from pipeline.parsed import Issue, Ledger, diagnostic
-from pipeline.parsers.smi_query_text import SEPARATOR, Blocks, Reading
+from pipeline.parsers.smi_query_text import SEPARATOR, Blocks, Reading, Remarks
 
 _ROOT = "nvidia_smi_log"
 _MAX_DEPTH = 64
@@ -40,7 +40,8 @@ class _Element:
     path: str
     """Section of the elements below: names joined, '' for the root and for a GPU."""
     block: tuple[int, tuple[int, str]] | None = None
-    text: list[str] = field(default_factory=list)
+    text: str = ""
+    """Of an element with children, only the first of it: nothing should stand between them."""
     has_children: bool = False
 
 
@@ -49,10 +50,9 @@ class XmlReader:
     """State while reading: which document and GPU the open elements belong to."""
 
     readings: list[Reading] = field(default_factory=list)
-    issues: list[Issue] = field(default_factory=list)
+    remarks: Remarks = field(default_factory=Remarks)
     ledger: Ledger = field(default_factory=lambda: Ledger(counted="elements"))
-    failure: str | None = None
-    _blocks: Blocks = field(default_factory=Blocks)
+    blocks: Blocks = field(default_factory=Blocks)
     _document: int = 0
     _gpu: str | None = None
     _gpus: int = 0
@@ -72,7 +72,6 @@ class XmlReader:
                 self._parse(piece[begin.start() :], line)
                 line += piece.count(b"\n", begin.start())
             start = end
-        self._blocks.settle(self.readings)
 
     def _between(self, text: bytes, line: int) -> None:
         """Account for the lines outside every document."""
@@ -88,6 +87,7 @@ class XmlReader:
         self._gpus += 1
         parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
+        parser.buffer_size = 1 << 16
         # Numbers count from the document's own first line; the capture's line is wanted.
         before = line - 1
         parser.StartDoctypeDeclHandler = lambda _name, system, _public, _internal: self._doctype(
@@ -113,7 +113,8 @@ class XmlReader:
         if version is not None:
             self.ledger.total += 1
             self.ledger.rows += 1
-            self.readings.append(Reading(self._document, None, "", "nvsmi_device_dtd", version[1], line))
+            name = "nvsmi_device_dtd"
+            self.readings.append(Reading(line, self._document, None, "", name, name, version[1]))
 
     def _start(self, name: str, attributes: dict[str, str], line: int) -> None:
         depth = len(self._open)
@@ -130,33 +131,36 @@ class XmlReader:
             above = self._open[-1]
             element.path = f"{above.path}{SEPARATOR}{name}" if above.path else name
             element.block = self._block(above, name, depth)
-        if depth:
+        if depth and not self._open[-1].has_children:
             self._open[-1].has_children = True
+            self._open[-1].text = self._open[-1].text.strip()
         self._open.append(element)
 
     def _block(self, above: _Element, name: str, depth: int) -> tuple[int, tuple[int, str]] | None:
         """Block that an element is in: one it opens, or that of the element above."""
         if depth == _GPU_DEPTH and above.name == "gpu" and name not in _LISTS:
-            return self._blocks.enter(self._gpus, name, always=False)
+            return self.blocks.enter(self._gpus, name, always=False)
         if depth == _GPU_DEPTH + 1 and above.name in _LISTS:
-            return self._blocks.enter(self._gpus, above.name, always=True)
+            return self.blocks.enter(self._gpus, above.name, always=True)
         return above.block
 
     def _text(self, text: str) -> None:
         if self._open:
-            self._open[-1].text.append(text)
+            element = self._open[-1]
+            if not element.has_children or not element.text:
+                element.text = (element.text + text) if not element.has_children else text.strip()
 
     def _end(self) -> None:
         element = self._open.pop()
-        text = "".join(element.text).strip()
+        text = element.text.strip()
         depth = len(self._open)
         is_container = element.has_children or not element.path
         if not is_container:
             section = self._open[-1].path
             # A value directly below the GPU is no block: only a container is.
-            block, repeats = element.block if element.block and depth > _GPU_DEPTH else (None, None)
-            row = Reading(self._document, self._gpu, section, element.name, text, element.line, block, repeats)
-            self.readings.append(row)
+            block = element.block if element.block and depth > _GPU_DEPTH else (None, None)
+            place = (element.line, self._document, self._gpu, section, element.name, element.path)
+            self.readings.append(Reading(*place, text, *block))
             self.ledger.rows += 1
         else:
             self.ledger.structure += 1
@@ -179,11 +183,11 @@ class XmlReader:
         self._refuse(Issue("error", code, message, line))
 
     def _refuse(self, issue: Issue) -> None:
-        self.issues.append(issue)
+        self.remarks.add(issue.severity, issue.code, issue.message, issue.line, issue.subject)
         self.ledger.total += 1
         self.ledger.refused += 1
-        if issue.severity == "error" and self.failure is None:
-            self.failure = issue.code
+        if issue.severity == "error":
+            self.remarks.failure = self.remarks.failure or issue.code
 
 
 def _refuse_entity(name: str, line: int) -> None:

@@ -15,7 +15,7 @@ from pipeline.renderers.escape import printable
 from pipeline.report_model import Column, Evidence, ReportTable, Unknown
 
 if TYPE_CHECKING:
-    from pipeline.report_model import Cell, Report, Verdict
+    from pipeline.report_model import Cell, Report, Section, Verdict
 
 LIMIT = 900_000
 """Bytes: GitHub drops a step summary above 1 MiB."""
@@ -42,30 +42,37 @@ class _Block(NamedTuple):
 
 def render(report: Report) -> str:
     """Return the report; tables that would not fit say how many rows they leave out, and where those are."""
-    tables = [_open_table(report), _facts(report), *(table for section in report.sections for table in section.tables)]
+    leading = [*([_open_table(report)] if report.verdicts else []), *([_facts(report)] if report.facts else [])]
+    tables = [*leading, *(table for section in report.sections for table in section.tables)]
     blocks = list(map(_block, tables))
     opening = _opening(report)
-    headings = ["\n".join(["", f"## {_text(section.title)}", "", _text(section.intro)]) for section in report.sections]
+    headings = [_heading(section) for section in report.sections]
     fixed = "\n".join([*opening, *headings, *(line for block in blocks for line in block.head)])
     room = LIMIT - len(fixed.encode()) - _RESERVED_PER_TABLE * (len(blocks) + 1)
     shown = [_lines(block, allowed) for block, allowed in zip(blocks, _shares(blocks, room), strict=True)]
-    lines = [*opening, *shown[0], *shown[1]]
-    following = iter(shown[2:])
+    following = iter(shown)
+    lines = [*opening, *(line for _ in leading for line in next(following))]
     for section, heading in zip(report.sections, headings, strict=True):
         lines += [heading, *(line for _ in section.tables for line in next(following))]
     return "\n".join(lines) + "\n"
 
 
 def _opening(report: Report) -> list[str]:
-    number = counts(report)
     overall = VERDICTS[report.overall]
-    return [
+    lines = [
         f"# {_text(report.title)}",
         "",
         f"**{overall.symbol} {overall.label.upper()}** — {_text(report.headline)}",
-        "",
-        " · ".join(f"{VERDICTS[name].symbol} {count} {name}" for name, count in number.items()),
     ]
+    if report.verdicts:
+        numbers = counts(report).items()
+        lines += ["", " · ".join(f"{VERDICTS[name].symbol} {n} {name}" if n else f"0 {name}" for name, n in numbers)]
+    return lines
+
+
+def _heading(section: Section) -> str:
+    intro = ["", _text(section.intro)] if section.intro.strip() else []
+    return "\n".join(["", f"## {_text(section.title)}", *intro])
 
 
 def _open_table(report: Report) -> ReportTable:

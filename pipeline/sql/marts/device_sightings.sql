@@ -1,4 +1,4 @@
--- One row per capture and GPU seen in it. A value that differs between the rows of one capture is NULL and conflicting.
+-- One row per capture and GPU seen in it. A value that differs between the rows of one capture is NULL, reason conflicting_sources.
 -- Rows that name no GPU at all are no sighting: the device is unknown, not GPU 0.
 --   device_id: UUID of the GPU; without one, or masked, a name that holds within its capture.
 --   capture_line: First line that shows the GPU.
@@ -37,13 +37,13 @@ from_readings AS (
         capture_line,
         observed_at,
         CASE WHEN models = 1 THEN model END AS model,
-        CASE WHEN models > 1 THEN 'conflicting' ELSE why_absent(absent, 'model') END AS why_model,
+        CASE WHEN models > 1 THEN 'conflicting_sources' ELSE why_absent(absent, 'model') END AS why_model,
         CASE WHEN drivers = 1 THEN driver_version END AS driver_version,
-        CASE WHEN drivers > 1 THEN 'conflicting' ELSE why_absent(absent, 'driver_version') END AS why_driver_version,
+        CASE WHEN drivers > 1 THEN 'conflicting_sources' ELSE why_absent(absent, 'driver_version') END AS why_driver_version,
         CASE WHEN vbioses = 1 THEN vbios_version END AS vbios_version,
-        CASE WHEN vbioses > 1 THEN 'conflicting' ELSE why_absent(absent, 'vbios_version') END AS why_vbios_version,
+        CASE WHEN vbioses > 1 THEN 'conflicting_sources' ELSE why_absent(absent, 'vbios_version') END AS why_vbios_version,
         CASE WHEN modes = 1 THEN mig_mode END AS mig_mode,
-        CASE WHEN modes > 1 THEN 'conflicting' ELSE why_absent(absent, 'mig_mode') END AS why_mig_mode,
+        CASE WHEN modes > 1 THEN 'conflicting_sources' ELSE why_absent(absent, 'mig_mode') END AS why_mig_mode,
         why_absent(absent, 'pci_bus_id') AS why_pci_bus_id,
         false AS has_children
     FROM readings
@@ -55,7 +55,7 @@ listed AS (
         min(gpu_index) AS gpu_index,
         min(capture_line) AS capture_line,
         CASE WHEN count(DISTINCT model) = 1 THEN min(model) END AS model,
-        CASE WHEN count(DISTINCT model) > 1 THEN 'conflicting' ELSE 'not_recorded' END AS why_model
+        CASE WHEN count(DISTINCT model) > 1 THEN 'conflicting_sources' ELSE 'not_recorded' END AS why_model
     FROM stg_gpu_list
     -- A masked UUID is the same for every GPU: its index keeps the GPUs of one listing apart.
     GROUP BY capture_id, gpu_uuid, CASE WHEN is_masked_uuid(gpu_uuid) THEN gpu_index END
@@ -125,15 +125,15 @@ from_query AS (
         queried.capture_line,
         NULL::TIMESTAMPTZ AS observed_at,
         CASE WHEN queried.models = 1 THEN queried.model END AS model,
-        CASE WHEN queried.models > 1 THEN 'conflicting' ELSE coalesce(queried.why_model, 'not_recorded') END AS why_model,
+        CASE WHEN queried.models > 1 THEN 'conflicting_sources' ELSE coalesce(queried.why_model, 'not_recorded') END AS why_model,
         CASE WHEN drivers.versions = 1 THEN drivers.driver_version END AS driver_version,
-        CASE WHEN drivers.versions > 1 THEN 'conflicting' ELSE 'not_recorded' END AS why_driver_version,
+        CASE WHEN drivers.versions > 1 THEN 'conflicting_sources' ELSE 'not_recorded' END AS why_driver_version,
         CASE WHEN queried.vbioses = 1 THEN queried.vbios_version END AS vbios_version,
         CASE
-            WHEN queried.vbioses > 1 THEN 'conflicting' ELSE coalesce(queried.why_vbios_version, 'not_recorded')
+            WHEN queried.vbioses > 1 THEN 'conflicting_sources' ELSE coalesce(queried.why_vbios_version, 'not_recorded')
         END AS why_vbios_version,
         CASE WHEN queried.modes = 1 THEN queried.mig_mode END AS mig_mode,
-        CASE WHEN queried.modes > 1 THEN 'conflicting' ELSE coalesce(queried.why_mig_mode, 'not_recorded') END
+        CASE WHEN queried.modes > 1 THEN 'conflicting_sources' ELSE coalesce(queried.why_mig_mode, 'not_recorded') END
             AS why_mig_mode,
         NULL AS why_pci_bus_id,
         queried.has_children
