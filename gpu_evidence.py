@@ -1,1 +1,87 @@
-def main(): ...
+"""Public API and console script of gpu-evidence.
+
+`pipeline` and `schemas` are generic names that other distributions on PyPI use as well. This module has a name of its
+own, and refuses to start when either package is not the one beside it: reading evidence with somebody else's code must
+not happen silently.
+
+    from pathlib import Path
+    import gpu_evidence
+
+    result = gpu_evidence.ingest(Path("evidence"), [Path("captures")])
+    table = gpu_evidence.sql(Path("evidence"), "SELECT path, status FROM captures")
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from pipeline.ingest import Result
+    from pipeline.report_model import Report
+    from pipeline.verify import Verification
+
+__all__ = ["ingest", "main", "report", "sql", "verify"]
+
+_SHADOWED = 5
+
+
+def _check_packages() -> str | None:
+    """Say which package is shadowed by another of the same name, or None."""
+    here = Path(__file__).resolve().parent
+    for name in ("pipeline", "schemas"):
+        spec = importlib.util.find_spec(name)
+        found = None if spec is None or spec.origin is None else Path(spec.origin).resolve().parent
+        if found != here / name:
+            return f"package {name!r} is {found}, expected {here / name}: install gpu-evidence in an environment of its own"
+    return None
+
+
+def main() -> None:
+    """Run the command line."""
+    problem = _check_packages()
+    if problem:
+        sys.stderr.write(f"gpu-evidence: {problem} [package_shadowed]\n")
+        raise SystemExit(_SHADOWED)
+    from pipeline.cli import cli
+
+    cli(prog_name="gpu-evidence")
+
+
+def ingest(store: Path, paths: Sequence[Path], *, kind: str | None = None, jobs: int = 2) -> Result:
+    """Bring the captures below `paths` into the store (made when missing). Raises `pipeline.errors.EvidenceError`."""
+    from pipeline.ingest import ingest as run
+    from pipeline.store import open_store
+
+    return run(open_store(store, create=True), paths, kind=kind, jobs=jobs)
+
+
+def sql(store: Path, query: str) -> pa.Table:
+    """Run one reading SQL statement over the store's head, locked down; rows as an Arrow table."""
+    from pipeline.database import connect
+    from pipeline.store import open_store
+
+    return connect(open_store(store)).query(query)
+
+
+def report(store: Path, capture_ids: Sequence[str] | None = None) -> Report:
+    """Build the acceptance report over the store, or over some of its captures alone."""
+    from pipeline.database import connect
+    from pipeline.report import build
+    from pipeline.store import open_store
+
+    return build(connect(open_store(store), capture_ids, materialise=True))
+
+
+def verify(store: Path) -> Verification:
+    """Re-hash every file of the store, parse every capture again, and compare."""
+    from pipeline.store import open_store
+    from pipeline.verify import verify as run
+
+    return run(open_store(store))

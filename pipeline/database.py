@@ -86,16 +86,46 @@ def connect(store: Store, scope: Sequence[str] | None = None, *, materialise: bo
 
     A report asks every mart, so it has each of them computed once, in order (`materialise`).
     """
+    listed = segments(store)
+    datasets = {name: dataset(store, name, listed.get(name, ())) for name in TABLES}
+    database = _build(datasets, scope, materialise=materialise)
+    _lock(database)
+    return database
+
+
+def empty() -> Database:
+    """Return the database over no evidence at all: for the catalogue."""
+    database = _build({name: ds.dataset(arrow_schema(schema).empty_table()) for name, schema in TABLES.items()}, None)
+    _lock(database)
+    return database
+
+
+def export(store: Store, target: Path) -> int:
+    """Copy every table and mart into a new DuckDB file, in a storage version that DuckDB 1.5 reads; returns how many."""
+    listed = segments(store)
+    database = _build({name: dataset(store, name, listed.get(name, ())) for name in TABLES}, None)
+    names = sorted({*TABLES, *(view_doc(view).name for view in VIEWS)})
+    path = str(target).replace("'", "''")
+    try:
+        database.connection.execute(f"ATTACH '{path}' AS exported (STORAGE_VERSION 'v1.5.0')")
+        for name in names:
+            database.connection.execute(f"CREATE TABLE exported.{name} AS SELECT * FROM main.{name}")  # noqa: S608
+        database.connection.execute("DETACH exported")
+    except duckdb.Error as error:
+        raise StoreError(str(error), code="export_failed", where=str(target)) from error
+    return len(names)
+
+
+def _build(datasets: dict[str, ds.Dataset], scope: Sequence[str] | None, *, materialise: bool = False) -> Database:
     connection = duckdb.connect(":memory:", config=_CONFIG)
-    database = Database(connection)
+    database = Database(connection, list(datasets.values()))
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("CREATE SCHEMA evidence")
     if scope is not None:
         wanted = pa.table({"capture_id": pa.array(sorted(set(scope)), pa.string())})
-        database.held.append(connection.register("scope_captures", wanted))
-    listed = segments(store)
-    for name in TABLES:
-        connection.register(f"_{name}", dataset(store, name, listed.get(name, ())))
+        connection.register("scope_captures", wanted)
+    for name, data in datasets.items():
+        connection.register(f"_{name}", data)
         only = "" if scope is None else " SEMI JOIN scope_captures USING (capture_id)"
         connection.execute(f"CREATE VIEW evidence.{name} AS SELECT * FROM _{name}{only}")  # noqa: S608 - our own names
         if f"marts/{name}" not in VIEWS:
@@ -108,9 +138,13 @@ def connect(store: Store, scope: Sequence[str] | None = None, *, materialise: bo
         connection.execute(f"CREATE {kind} {doc.name} AS {doc.sql}")
     if not materialise:
         _comment(connection)
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET lock_configuration = true")
     return database
+
+
+def _lock(database: Database) -> None:
+    """Nothing reads or writes a file, loads code, opens a socket or changes a setting after this."""
+    database.connection.execute("SET enable_external_access = false")
+    database.connection.execute("SET lock_configuration = true")
 
 
 def segments(store: Store) -> dict[str, tuple[str, ...]]:
