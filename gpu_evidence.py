@@ -39,7 +39,7 @@ def _check_packages() -> str | None:
         spec = importlib.util.find_spec(name)
         found = None if spec is None or spec.origin is None else Path(spec.origin).resolve().parent
         if found != here / name:
-            return f"package {name!r} is {found}, expected {here / name}: install gpu-evidence in an environment of its own"
+            return f"package {name!r} is {found}, expected {here / name}: use an environment of its own"
     return None
 
 

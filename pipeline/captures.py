@@ -13,7 +13,6 @@ import os
 import stat
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pydantic
@@ -24,6 +23,7 @@ from schemas.hashes import canonical_json, sha256
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
 MAX_CAPTURE_BYTES = 4 << 30
 _HEAD = 65_536
@@ -37,14 +37,16 @@ class Sidecar(pydantic.BaseModel):
     kind: str | None = None
     command: str | list[str] | None = None
     captured_at: pydantic.AwareDatetime | None = None
-    source: Literal["host_observation", "admin_inventory", "operator_assertion", "published_claim", "mock"] | None = None
+    source: Literal["host_observation", "admin_inventory", "operator_assertion", "published_claim", "mock"] | None = (
+        None
+    )
     simulated: pydantic.StrictBool | None = None
     masked: pydantic.StrictBool | None = None
     viewer: Literal["host", "restricted"] | None = None
     host: str | None = None
     set: str | None = None
     timezone: str | None = None
-    claimed_sha256: str | None = pydantic.Field(None, pattern="^[0-9a-f]{64}$")
+    claimed_sha256: str | None = pydantic.Field(default=None, pattern="^[0-9a-f]{64}$")
     note: str | None = None
 
     def command_text(self) -> str | None:
@@ -190,13 +192,15 @@ def _sidecar(file: Path) -> tuple[Sidecar, list[Issue]]:
     except (OSError, ValueError, RecursionError) as error:
         message = f"sidecar {path.name} is not usable JSON ({error}); its facts stay unknown; correct it"
         return Sidecar(), [Issue("error", "sidecar_invalid", message)]
-    issues = []
+    issues: list[Issue] = []
     while True:
         try:
             return Sidecar.model_validate(content), issues
         except pydantic.ValidationError as error:
             for key in {str(fault["loc"][0]) for fault in error.errors()}:
-                message = f"sidecar key {key!r} holds {str(content.pop(key))[:80]!r}: not allowed; the fact stays unknown"
+                message = (
+                    f"sidecar key {key!r} holds {str(content.pop(key))[:80]!r}: not allowed; the fact stays unknown"
+                )
                 issues.append(Issue("error", "sidecar_invalid", message, None, key))
             issues.sort(key=lambda issue: issue.subject or "")
 

@@ -33,7 +33,9 @@ def _table(name: str) -> dict[str, Any]:
     for column, declared in schema.columns.items():
         unit, source = (declared.metadata or {}).get("unit"), (declared.metadata or {}).get("source")
         description = declared.description or docs[column][0]
-        columns.append({"name": column, "type": types[column], "unit": unit, "source": source, "description": description})
+        columns.append(
+            {"name": column, "type": types[column], "unit": unit, "source": source, "description": description}
+        )
     return {"name": name, "kind": "table", "description": schema.description, "columns": columns}
 
 
@@ -85,7 +87,13 @@ def as_markdown() -> str:
         lines += [f"## {entry['name']}", "", f"{entry['kind'].capitalize()}. {entry['description']}", ""]
         lines += ["| column | type | unit | source | meaning |", "| --- | --- | --- | --- | --- |"]
         for column in entry["columns"]:
-            cells = [f"`{column['name']}`", column["type"], column["unit"] or "", column["source"] or "", column["description"]]
+            cells = [
+                f"`{column['name']}`",
+                column["type"],
+                column["unit"] or "",
+                column["source"] or "",
+                column["description"],
+            ]
             lines.append("| " + " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells) + " |")
         lines.append("")
     return "\n".join(lines)

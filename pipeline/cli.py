@@ -92,7 +92,16 @@ def cli(context: click.Context) -> None:
 @_REQUIRE
 @_JSON
 @_shielded
-def run(paths: tuple[Path, ...], store: Path, reports: Path, formats: str, kind: str | None, jobs: int, require: str | None, as_json: bool) -> None:
+def run(
+    paths: tuple[Path, ...],
+    store: Path,
+    reports: Path,
+    formats: str,
+    kind: str | None,
+    jobs: int,
+    require: str | None,
+    as_json: bool,
+) -> None:
     """Ingest the captures in PATHS (default captures/), derive, and report on them alone: the main job."""
     chosen = _chosen(formats)
     result = _ingest(store, paths or (Path("captures"),), kind, jobs)
@@ -148,14 +157,16 @@ def sql(query: str | None, store: Path, form: str | None, output: Path | None, a
     if query is None:
         _interactive(database)
         return
-    text = click.get_text_stream("stdin").read() if query == "-" else query
+    text = sys.stdin.read() if query == "-" else query
     _write_rows(database.query(text), form, output)
 
 
 @cli.command()
 @_STORE
 @click.option("--files", metavar="TABLE", help="Print the Parquet files of a table, for other engines.")
-@click.option("--export", type=click.Path(dir_okay=False, path_type=Path), help="Write a DuckDB file for other clients.")
+@click.option(
+    "--export", type=click.Path(dir_okay=False, path_type=Path), help="Write a DuckDB file for other clients."
+)
 @click.option("--markdown", is_flag=True, help="Print the data dictionary as Markdown.")
 @_JSON
 @_shielded
@@ -192,7 +203,7 @@ def show(place: str, store: Path, around: int, as_json: bool) -> None:
     for path in found.paths:
         _say(_printable(path))
     if found.line is None and not sys.stdout.isatty():
-        click.get_binary_stream("stdout").write(found.data)
+        sys.stdout.buffer.write(found.data)
         return
     for number, text in found.lines:
         click.echo(f"{number}: {_printable(text)}")
@@ -213,7 +224,10 @@ def verify(store: Path, as_json: bool) -> None:
     if as_json:
         _print_json(asdict(found))
     else:
-        click.echo(f"head {found.head}: {found.manifests} batches, {found.captures} captures, {found.raw} raw files, {found.segments} segments")
+        counts = (
+            f"{found.manifests} batches, {found.captures} captures, {found.raw} raw files, {found.segments} segments"
+        )
+        click.echo(f"head {found.head}: {counts}")
         for damage in found.damage:
             click.echo(_printable(f"damaged: {damage['where']}: {damage['message']} [{damage['code']}]"))
         for name in found.unlisted:
@@ -287,7 +301,9 @@ def _report_code(report: Report, require: str | None) -> int:
         return errors.VERDICT_FAILED
     if require and report.overall == "indeterminate":
         return errors.VERDICT_INDETERMINATE
-    refused = any(verdict.requirement == "evidence_is_whole" and verdict.verdict == "fail" for verdict in report.verdicts)
+    refused = any(
+        verdict.requirement == "evidence_is_whole" and verdict.verdict == "fail" for verdict in report.verdicts
+    )
     return errors.EVIDENCE_REFUSED if refused else 0
 
 
@@ -299,13 +315,16 @@ def _summarise(result: Result | None, report: Report | None, written: list[Path]
         )
         return
     if result:
-        counts = f"{result.ingested} captures ingested, {result.already_present} already present, {result.quarantined} quarantined"
-        click.echo(f"{counts}; {sum(result.rows.values())} rows; head {result.head.number} {(result.head.sha256 or 'none')[:12]}")
+        counts = (
+            f"{result.ingested} ingested, {result.already_present} already present, {result.quarantined} quarantined"
+        )
+        head = f"head {result.head.number} {(result.head.sha256 or 'none')[:12]}"
+        click.echo(f"captures: {counts}; {sum(result.rows.values())} rows; {head}")
         for refusal in result.refused[:20]:
             line = "" if refusal["line"] is None else f":{refusal['line']}"
             _say(_printable(f"refused {refusal['path']}{line}: {refusal['message']} [{refusal['code']}]"), fg="yellow")
         if len(result.refused) > 20:  # noqa: PLR2004 - a screenful
-            _say(f"and {len(result.refused) - 20} more: SELECT * FROM source_errors", fg="yellow")
+            _say(f"and {len(result.refused) - 20} more, in the source_errors view", fg="yellow")
     if report:
         colour = {"pass": "green", "fail": "red", "indeterminate": "yellow"}[report.overall]
         click.secho(f"{report.overall.upper()}: {report.headline}", fg=colour)
@@ -320,7 +339,7 @@ def _write_rows(table: pa.Table, form: str, output: Path | None) -> None:
         raise errors.UsageError("Parquet is not for a terminal; name a file with --output", code="binary_to_terminal")
     data = rows.encode(table, form)
     if output is None:
-        click.get_binary_stream("stdout").write(data)
+        sys.stdout.buffer.write(data)
     else:
         output.write_bytes(data)
         _say(f"wrote {table.num_rows} rows to {output}")

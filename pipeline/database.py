@@ -101,7 +101,7 @@ def empty() -> Database:
 
 
 def export(store: Store, target: Path) -> int:
-    """Copy every table and mart into a new DuckDB file, in a storage version that DuckDB 1.5 reads; returns how many."""
+    """Copy every table and mart into a new DuckDB file, in a storage version that DuckDB 1.5 reads; how many."""
     listed = segments(store)
     database = _build({name: dataset(store, name, listed.get(name, ())) for name in TABLES}, None)
     names = sorted({*TABLES, *(view_doc(view).name for view in VIEWS)})
@@ -171,7 +171,9 @@ def _verified(store: Store, name: str, digest: str) -> pa.Buffer:
     try:
         buffer = pa.memory_map(str(path)).read_buffer()
     except OSError as error:
-        raise StoreError("segment is missing; run `gpu-evidence verify`", code="file_missing", where=str(path)) from error
+        raise StoreError(
+            "segment is missing; run `gpu-evidence verify`", code="file_missing", where=str(path)
+        ) from error
     found = hashlib.sha256(buffer).hexdigest()
     if found != digest:
         message = f"segment hashes to {found}; run `gpu-evidence verify`; nothing was read from it"
@@ -183,7 +185,9 @@ def _reference(connection: duckdb.DuckDBPyConnection) -> None:
     """Facts that are ours and not the evidence's: ref_products, ref_mig_profiles, ref_smi_fields, ..."""
     for file in sorted(_REFERENCE.glob("*.csv")):
         names = file.open(encoding="utf-8").readline().strip().split(",")
-        kinds = pcsv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=[""])
+        kinds = pcsv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=[""]
+        )
         table = pcsv.read_csv(file, convert_options=kinds)
         connection.register(f"_ref_{file.stem}", table)
         connection.execute(f"CREATE VIEW ref_{file.stem} AS SELECT * FROM _ref_{file.stem}")  # noqa: S608
@@ -222,7 +226,9 @@ def _comment(connection: duckdb.DuckDBPyConnection) -> None:
     """Put the data dictionary into the database, where every client shows it."""
     statements = []
     shared = column_docs()
-    tables = {name: (schema.description or "", {}) for name, schema in TABLES.items() if f"marts/{name}" not in VIEWS}
+    tables: dict[str, tuple[str, dict[str, str]]] = {
+        name: (schema.description or "", {}) for name, schema in TABLES.items() if f"marts/{name}" not in VIEWS
+    }
     views = {doc.name: (doc.description, doc.columns) for doc in map(view_doc, VIEWS)}
     columns = connection.execute(
         "SELECT table_name, column_name FROM duckdb_columns() WHERE schema_name = 'main' AND NOT internal"

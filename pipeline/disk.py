@@ -69,7 +69,7 @@ class Disk:
 
     def names(self, path: Path) -> list[str]:
         """Names in a folder, sorted: the order of a listing decides nothing."""
-        return sorted(os.listdir(path))
+        return sorted(entry.name for entry in path.iterdir())
 
     def exists(self, path: Path) -> bool:
         """Whether a name is there."""

@@ -65,7 +65,9 @@ def parse_stored(root: Path, captures: Sequence[Capture], jobs: int) -> Iterator
     """Parse captures from their bytes in the store, in processes; results come in the order of the captures."""
     with ProcessPoolExecutor(jobs, mp_context=get_context("forkserver")) as pool:
         futures = [
-            None if capture.kind is None else pool.submit(_parse_one, root, capture.sha256, capture.kind, capture.facts)
+            pool.submit(_parse_one, root, capture.sha256, capture.kind, capture.facts)
+            if capture.kind and capture.sha256
+            else None
             for capture in captures
         ]
         for capture, future in zip(captures, futures, strict=True):
@@ -86,7 +88,7 @@ def _alone(root: Path, capture: Capture) -> Parsed:
     """Try again in a process of its own, to tell the capture that killed the pool from those that were only in it."""
     try:
         with ProcessPoolExecutor(1, mp_context=get_context("forkserver")) as pool:
-            return pool.submit(_parse_one, root, capture.sha256, capture.kind, capture.facts).result()
+            return pool.submit(_parse_one, root, capture.sha256 or "", capture.kind or "", capture.facts).result()
     except BrokenProcessPool:
         message = "its parser's process was killed (out of memory?); the bytes are kept, give it more memory"
         return refused(capture.data or b"", Issue("error", "parser_killed", message))

@@ -20,6 +20,9 @@ MAX_LINE_BYTES = 65_536
 """A longer line is refused by itself; nvidia-smi's longest (a header of 239 columns) has about 7,000."""
 
 
+Severity = Literal["note", "warning", "error"]
+
+
 @dataclass(frozen=True)
 class CaptureFacts:
     """What the sidecar says that a parser may use; None is "not said"."""
@@ -33,7 +36,7 @@ class CaptureFacts:
 class Issue:
     """One remark about a capture: becomes a row of `source_errors`. Only errors make exit code 4."""
 
-    severity: Literal["note", "warning", "error"]
+    severity: Severity
     code: str
     message: str
     line: int | None = None
@@ -114,26 +117,24 @@ def line_fault(line: bytes) -> tuple[str, str] | None:
 
 # Sentences that nvidia-smi prints instead of, before or between its rows (domain: NVML texts). Order matters: the
 # first match wins. severity "error" means that evidence is missing because of it.
-_DIAGNOSTICS: tuple[tuple[re.Pattern[str], str, Literal["note", "warning", "error"]], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), code, severity)
-    for pattern, code, severity in (
-        (r"NVIDIA-SMI has failed because", "driver_not_loaded", "error"),
-        (r"Make sure that the latest NVIDIA driver", "driver_not_loaded", "error"),
-        (r"Failed to initialize NVML", "nvml_not_initialized", "error"),
-        (r"NVML library version:", "nvml_not_initialized", "error"),
-        (r"No devices were found", "no_devices_found", "error"),
-        (r"Field \".*\" is not a valid field to query", "invalid_field", "error"),
-        (r"Unable to determine the device handle", "device_unreachable", "error"),
-        (r"Invalid combination of input arguments", "invalid_arguments", "error"),
-        (r"WARNING: infoROM is corrupted", "inforom_corrupted", "warning"),
-        (r"No MIG-enabled devices found", "no_mig_devices", "warning"),
-        (r"Nvlink queries are not supported", "not_supported", "warning"),
-        (r"NVML: Unable to retrieve", "nvml_error", "error"),
-        (r"Insufficient Permissions", "insufficient_permissions", "error"),
-        (r"(.*: )?(line \d+: )?nvidia-smi: (command )?not found", "tool_not_found", "error"),
-        (r"(.*: )?nvidia-smi: command not found", "tool_not_found", "error"),
-    )
+_SENTENCES: tuple[tuple[str, str, Severity], ...] = (
+    (r"NVIDIA-SMI has failed because", "driver_not_loaded", "error"),
+    (r"Make sure that the latest NVIDIA driver", "driver_not_loaded", "error"),
+    (r"Failed to initialize NVML", "nvml_not_initialized", "error"),
+    (r"NVML library version:", "nvml_not_initialized", "error"),
+    (r"No devices were found", "no_devices_found", "error"),
+    (r"Field \".*\" is not a valid field to query", "invalid_field", "error"),
+    (r"Unable to determine the device handle", "device_unreachable", "error"),
+    (r"Invalid combination of input arguments", "invalid_arguments", "error"),
+    (r"WARNING: infoROM is corrupted", "inforom_corrupted", "warning"),
+    (r"No MIG-enabled devices found", "no_mig_devices", "warning"),
+    (r"Nvlink queries are not supported", "not_supported", "warning"),
+    (r"NVML: Unable to retrieve", "nvml_error", "error"),
+    (r"Insufficient Permissions", "insufficient_permissions", "error"),
+    (r"(.*: )?(line \d+: )?nvidia-smi: (command )?not found", "tool_not_found", "error"),
+    (r"(.*: )?nvidia-smi: command not found", "tool_not_found", "error"),
 )
+_DIAGNOSTICS = tuple((re.compile(pattern, re.IGNORECASE), code, severity) for pattern, code, severity in _SENTENCES)
 
 
 def diagnostic(text: str, line: int) -> Issue | None:

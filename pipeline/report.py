@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pipeline.report_model import Cell, Column, Evidence, Report, ReportTable, Section, Unknown, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from pipeline.database import Database
 
@@ -34,7 +34,10 @@ SHOWN_FACTS = (
 
 def build(database: Database) -> Report:
     """Ask the marts and put the report together."""
-    ask: Callable[[str], list[Row]] = lambda name: database.rows((_QUERIES / f"{name}.sql").read_text("utf-8")).to_pylist()  # noqa: E731
+
+    def ask(name: str) -> list[Row]:
+        return list(database.rows((_QUERIES / f"{name}.sql").read_text("utf-8")).to_pylist())
+
     captures = ask("captures")
     gpus = ask("gpus")
     verdicts = tuple(_verdict(row) for row in ask("verdicts"))
@@ -69,7 +72,8 @@ def _headline(overall: str, verdicts: tuple[Verdict, ...]) -> str:
     if not verdicts:
         return "There is no evidence: nothing can be said."
     counts = {name: sum(verdict.verdict == name for verdict in verdicts) for name in ("pass", "fail", "indeterminate")}
-    said = f"{counts['pass']} of {len(verdicts)} requirements pass, {counts['fail']} fail, {counts['indeterminate']} are indeterminate."
+    passed = f"{counts['pass']} of {len(verdicts)} requirements pass"
+    said = f"{passed}, {counts['fail']} fail, {counts['indeterminate']} are indeterminate."
     return said if overall != "indeterminate" else f"{said} Indeterminate is not a pass."
 
 
@@ -140,7 +144,9 @@ def _captures(rows: list[Row]) -> Section:
     )
     note = "Every line (element, in XML) of a capture became a row, or is a heading, a blank, structure, or refused."
     table = ReportTable("captures", "Captures", columns, cells, "No captures.", note)
-    return Section("captures", "What was read", "Each capture with its source, its claim and what became of it.", (table,))
+    return Section(
+        "captures", "What was read", "Each capture with its source, its claim and what became of it.", (table,)
+    )
 
 
 def _devices(gpus: list[Row], facts: list[Row]) -> Section:
@@ -157,7 +163,12 @@ def _devices(gpus: list[Row], facts: list[Row]) -> Section:
         _EVIDENCE,
     )
     why = {(row["device_id"], row["fact"]): row["reason_code"] for row in facts}
-    named = {"model": "model", "driver_version": "driver_version", "vbios_version": "firmware", "pci_bus_id": "pci_bus_id"}
+    named = {
+        "model": "model",
+        "driver_version": "driver_version",
+        "vbios_version": "firmware",
+        "pci_bus_id": "pci_bus_id",
+    }
     cells = tuple(
         (
             row["device_id"],
@@ -178,13 +189,19 @@ def _devices(gpus: list[Row], facts: list[Row]) -> Section:
 
 def _fact_table(gpus: list[Row], facts: list[Row]) -> ReportTable:
     by_key = {(row["device_id"], row["fact"]): row for row in facts}
-    columns = (Column("device_id", "GPU", "code"), *(Column(fact, fact.replace("_", " ").capitalize()) for fact in SHOWN_FACTS), _EVIDENCE)
+    columns = (
+        Column("device_id", "GPU", "code"),
+        *(Column(fact, fact.replace("_", " ").capitalize()) for fact in SHOWN_FACTS),
+        _EVIDENCE,
+    )
     cells = []
     for gpu in gpus:
         found = [by_key[gpu["device_id"], fact] for fact in SHOWN_FACTS]
         shown = [_known(fact["value"], fact["reason_code"]) for fact in found]
         cells.append((gpu["device_id"], *shown, _evidence(found[0])))
-    note = "The evidence is that of the partitioning. Time slicing and MPS can only be told from a sharing configuration."
+    note = (
+        "The evidence is that of the partitioning. Time slicing and MPS can only be told from a sharing configuration."
+    )
     return ReportTable("facts", "Facts", columns, tuple(cells), "No GPU, no facts.", note)
 
 
@@ -229,7 +246,9 @@ def _mig(layouts: list[Row], devices: list[Row]) -> Section:
         _EVIDENCE,
     )
     device_cells = tuple((*(row[column.name] for column in device_columns[:-1]), _evidence(row)) for row in devices)
-    intro = "The generation names a set of MIG devices. It is a fence, not a proof: equal sets are told by their SHA-256."
+    intro = (
+        "The generation names a set of MIG devices. It is a fence, not a proof: equal sets are told by their SHA-256."
+    )
     return Section(
         "mig",
         "MIG layouts",
@@ -242,17 +261,35 @@ def _mig(layouts: list[Row], devices: list[Row]) -> Section:
 
 
 def _readings(rows: list[Row]) -> Section:
-    pairs = (("sm_clock", "mhz", "SM clock", "MHz"), ("power_draw", "w", "Power draw", "W"), ("core_temp", "c", "Core", "C"))
-    ranges = tuple(
-        Column(f"{name}_{end}_{suffix}", f"{label} {end}", "number", unit) for name, suffix, label, unit in pairs for end in ("min", "max")
+    pairs = (
+        ("sm_clock", "mhz", "SM clock", "MHz"),
+        ("power_draw", "w", "Power draw", "W"),
+        ("core_temp", "c", "Core", "C"),
     )
-    columns = (Column("path", "Capture"), Column("gpu", "GPU", "code"), Column("rows", "Rows", "number"), *ranges, _SOURCE, _SIMULATED, _EVIDENCE)
+    ranges = tuple(
+        Column(f"{name}_{end}_{suffix}", f"{label} {end}", "number", unit)
+        for name, suffix, label, unit in pairs
+        for end in ("min", "max")
+    )
+    columns = (
+        Column("path", "Capture"),
+        Column("gpu", "GPU", "code"),
+        Column("rows", "Rows", "number"),
+        *ranges,
+        _SOURCE,
+        _SIMULATED,
+        _EVIDENCE,
+    )
     cells = tuple(
         (
             row["path"],
             _known(row["gpu"], "ROWS_NAME_NO_GPU"),
             row["rows"],
-            *(_known(row[f"{name}_{end}_{suffix}"], row[f"why_{name}"]) for name, suffix, _, _ in pairs for end in ("min", "max")),
+            *(
+                _known(row[f"{name}_{end}_{suffix}"], row[f"why_{name}"])
+                for name, suffix, _, _ in pairs
+                for end in ("min", "max")
+            ),
             row["source"],
             row["is_simulated"],
             _evidence(row, "first_line"),
@@ -260,7 +297,9 @@ def _readings(rows: list[Row]) -> Section:
         for row in rows
     )
     table = ReportTable("readings", "Readings", columns, cells, "No capture holds readings.")
-    intro = "Least and greatest value of each quantity per capture and GPU, over all its rows; the evidence is the first row."
+    intro = (
+        "Least and greatest value of each quantity per capture and GPU, over all rows; the evidence is the first row."
+    )
     return Section("readings", "Readings", intro, (table,))
 
 
@@ -275,11 +314,19 @@ def _remarks(rows: list[Row]) -> Section:
         _EVIDENCE,
     )
     cells = tuple(
-        (row["severity"], row["code"], row["path"], row["remarks"], row["subject"] or "the capture", row["message"], _evidence(row))
+        (
+            row["severity"],
+            row["code"],
+            row["path"],
+            row["remarks"],
+            row["subject"] or "the capture",
+            row["message"],
+            _evidence(row),
+        )
         for row in rows
     )
     table = ReportTable("remarks", "Refused and remarked", columns, cells, "Nothing was refused and nothing is odd.")
-    intro = "Errors mean that evidence was refused; its bytes are kept. Warnings and notes refuse nothing unless they say so."
+    intro = "An error means that evidence was refused; its bytes are kept. Warnings are doubts, notes are news."
     return Section("refused", "What was refused, and why", intro, (table,))
 
 
@@ -293,7 +340,14 @@ def _verdicts(verdicts: tuple[Verdict, ...]) -> Section:
         _EVIDENCE,
     )
     cells = tuple(
-        (item.requirement, item.subject, item.verdict, item.reason_code, item.detail, item.evidence[0] if item.evidence else None)
+        (
+            item.requirement,
+            item.subject,
+            item.verdict,
+            item.reason_code,
+            item.detail,
+            item.evidence[0] if item.evidence else None,
+        )
         for item in verdicts
     )
     table = ReportTable("verdicts", "Verdicts", columns, cells, "No requirement was judged.")

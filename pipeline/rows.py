@@ -42,7 +42,10 @@ def _as_table(table: pa.Table) -> bytes:
     numeric = [_is_number(known.type) for known in table.schema]
     lines = []
     for number, row in enumerate(shown):
-        cells = [cell.rjust(width) if right else cell.ljust(width) for cell, width, right in zip(row, widths, numeric, strict=True)]
+        cells = [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        ]
         lines.append("  ".join(cells).rstrip())
         if number == 0:
             lines.append("  ".join("-" * width for width in widths))

@@ -47,7 +47,7 @@ class Item:
 
 
 def tables(group: list[Item]) -> Iterator[tuple[str, pa.Table]]:
-    """Return the validated tables of a group of captures, `captures` and `source_errors` last: they tell of the rest."""
+    """Return the validated tables of a group of captures, `captures` and `source_errors` last."""
     if not group:
         return
     data = {name: table for name in TABLES if (table := _joined(name, group)) is not None}
@@ -113,7 +113,13 @@ def _status(item: Item) -> dict[str, Any]:
     ledger = item.ledger
     status = "quarantined" if item.row["status_reason"] else "accepted_with_rejects" if ledger.refused else "accepted"
     counts = {f"{name}_count": getattr(ledger, name) for name in ("header", "blank", "structure", "refused")}
-    return {"status": status, "counted": ledger.counted, "total_count": ledger.total, "row_count": ledger.rows, **counts}
+    return {
+        "status": status,
+        "counted": ledger.counted,
+        "total_count": ledger.total,
+        "row_count": ledger.rows,
+        **counts,
+    }
 
 
 def _error_row(issue: Issue, row: dict[str, Any]) -> dict[str, Any]:

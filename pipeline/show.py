@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,9 +39,13 @@ def find(store: Store, place: str, around: int = 0) -> Shown:
         message = f"{place!r} is not SHA or SHA:LINE; expected at least 6 hex digits, as a report prints them"
         raise UsageError(message, code="bad_place")
     entries = [entry for manifest in store.manifests() for entry in manifest["captures"]]
-    found = sorted({entry["capture_sha256"] for entry in entries if (entry["capture_sha256"] or "").startswith(match[1])})
+    found = sorted(
+        {entry["capture_sha256"] for entry in entries if (entry["capture_sha256"] or "").startswith(match[1])}
+    )
     if len(found) != 1:
-        message = f"{len(found)} captures begin with {match[1]}, expected one; give more digits or look at the captures view"
+        message = (
+            f"{len(found)} captures begin with {match[1]}, expected one; give more digits or look at the captures view"
+        )
         raise UsageError(message, code="no_such_capture" if not found else "ambiguous_capture")
     data = store.read_raw(found[0])
     paths = tuple(sorted({entry["path"] for entry in entries if entry["capture_sha256"] == found[0]}))
@@ -53,8 +58,6 @@ def find(store: Store, place: str, around: int = 0) -> Shown:
 
 
 def _lines(data: bytes) -> list[str]:
-    try:
+    with suppress(CaptureError):  # not text at all: its bytes are shown as they are
         data = to_utf8(data)
-    except CaptureError:
-        pass  # not text at all: its bytes are shown as they are
     return [line.decode("utf-8", "backslashreplace") for line in split_lines(data)]

@@ -15,7 +15,6 @@ import itertools
 import json
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.disk import FOLDER_MODE, Disk
@@ -23,7 +22,8 @@ from pipeline.errors import StoreError
 from schemas.hashes import canonical_json, sha256
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+    from pathlib import Path
 
 FORMAT = {"format": "gpu-evidence-store/1", "hash": "sha256"}
 _CHUNK = 8 << 20
@@ -202,7 +202,9 @@ class _named_faults:  # noqa: N801 - a context manager reads as a statement
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             message = f"no room for {self.size} bytes; free some and run the same command again, nothing is lost"
             raise StoreError(message, code="store_full", where=str(self.path)) from error
-        raise StoreError(f"{error.strerror or error}; nothing was committed", code="store_io", where=str(self.path)) from error
+        raise StoreError(
+            f"{error.strerror or error}; nothing was committed", code="store_io", where=str(self.path)
+        ) from error
 
 
 def open_store(root: Path, *, create: bool = False, disk: Disk | None = None) -> Store:
@@ -214,9 +216,13 @@ def open_store(root: Path, *, create: bool = False, disk: Disk | None = None) ->
             raise StoreError("no store here; run `gpu-evidence ingest` first", code="no_store", where=str(root))
         _initialise(store, marker)
     if canonical_json(FORMAT) != store.disk.read(marker):
-        raise StoreError(f"FORMAT is not {FORMAT['format']}; use the version that wrote it", code="unknown_format", where=str(marker))
+        raise StoreError(
+            f"FORMAT is not {FORMAT['format']}; use the version that wrote it", code="unknown_format", where=str(marker)
+        )
     if root.stat().st_mode & 0o002:
-        raise StoreError("everybody can write to the store; run chmod o-w on it", code="store_writable", where=str(root))
+        raise StoreError(
+            "everybody can write to the store; run chmod o-w on it", code="store_writable", where=str(root)
+        )
     return store
 
 
@@ -226,7 +232,9 @@ def _initialise(store: Store, marker: Path) -> None:
         raise StoreError("is a file, expected a folder", code="not_a_folder", where=str(root))
     known = {"raw", "tables", "manifests", "tmp"}
     if root.exists() and set(store.disk.names(root)) - known:
-        raise StoreError("folder is not empty and not a store; name another with --store", code="not_a_store", where=str(root))
+        raise StoreError(
+            "folder is not empty and not a store; name another with --store", code="not_a_store", where=str(root)
+        )
     with _named_faults(root, 0):
         root.parent.mkdir(parents=True, exist_ok=True)
         for folder in (root, *(root / name for name in sorted(known))):

@@ -39,7 +39,9 @@ def broken_rules(name: str, table: pa.Table) -> dict[int, list[str]]:
 
 def _filled(schema: DataFrameSchema, table: pa.Table) -> tuple[DataFrameSchema, pa.Table]:
     names = [
-        name for name, declared in schema.columns.items() if not declared.nullable or table[name].null_count < len(table)
+        name
+        for name, declared in schema.columns.items()
+        if not declared.nullable or table[name].null_count < len(table)
     ]
     checks = schema.checks if set(names) == set(schema.columns) or schema.checks else []
     columns = {name: declared for name, declared in schema.columns.items() if name in names or checks}
@@ -53,7 +55,9 @@ def _rows(errors: SchemaErrors, table: pa.Table) -> Iterator[tuple[int, str]]:
         if check == "not_nullable":
             nulls.add(column)  # pandera's index counts the failures there, not the rows
         elif index is None:
-            raise StoreError(f"rule {check} of {column} failed for the table as a whole: {case}", code="schema_mismatch")
+            raise StoreError(
+                f"rule {check} of {column} failed for the table as a whole: {case}", code="schema_mismatch"
+            )
         else:
             yield index, f"{column or 'row'}: {check}"
     for column in sorted(nulls):

@@ -121,7 +121,10 @@ def _again(row: dict[str, Any], raw: dict[str, bytes]) -> Item:
 def _plain(table: pa.Table) -> pa.Table:
     """The values without their encoding: two dictionaries can hold the same column."""
     schema = pa.schema(
-        [known.with_type(known.type.value_type) if pa.types.is_dictionary(known.type) else known for known in table.schema]
+        [
+            known.with_type(known.type.value_type) if pa.types.is_dictionary(known.type) else known
+            for known in table.schema
+        ]
     )
     return table.cast(schema.remove_metadata()).combine_chunks()
 
@@ -131,7 +134,9 @@ def _differs(name: str, before: pa.Table, now: pa.Table, rows: list[dict[str, An
     old, new = (_by_capture(table) for table in (before, now))
     for capture_id in sorted(set(old) | set(new)):
         if old.get(capture_id) != new.get(capture_id):
-            message = f"its rows of {name} are not what a new parse of its bytes gives; was it written by another version?"
+            message = (
+                f"its rows of {name} are not what a new parse of its bytes gives; was it written by another version?"
+            )
             found.damage.append({"where": paths.get(capture_id, capture_id), "code": "rows_differ", "message": message})
 
 
@@ -144,7 +149,9 @@ def _by_capture(table: pa.Table) -> dict[str, list[dict[str, Any]]]:
 
 def _unlisted(store: Store, manifests: list[dict[str, Any]]) -> list[str]:
     """Files that no manifest lists: left by an ingest that was interrupted. Harmless, and never read."""
-    listed = {store.raw_path(entry["capture_sha256"]) for m in manifests for entry in m["captures"] if entry["capture_sha256"]}
+    listed = {
+        store.raw_path(entry["capture_sha256"]) for m in manifests for entry in m["captures"] if entry["capture_sha256"]
+    }
     listed |= {store.segment_path(segment["table"], segment["sha256"]) for m in manifests for segment in m["segments"]}
     present = [path for top in ("raw", "tables", "tmp") for path in (store.root / top).rglob("*") if path.is_file()]
     return sorted(path.relative_to(store.root).as_posix() for path in present if path not in listed)

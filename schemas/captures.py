@@ -21,9 +21,7 @@ CAPTURES = table(
             required=True,
             rules=(HEX64,),
         ),
-        "capture_sha256": column(
-            TEXT, "SHA-256 of the bytes; NULL when the file could not be read.", rules=(HEX64,)
-        ),
+        "capture_sha256": column(TEXT, "SHA-256 of the bytes; NULL when the file could not be read.", rules=(HEX64,)),
         "kind": column(TEXT, "Capture kind (KINDS); NULL when it could not be told."),
         "path": column(TEXT, "Where it was found, below the path given on the command line.", required=True),
         "bytes": column(pa.int64(), "Size of the content.", unit="B", rules=_COUNT),
@@ -33,8 +31,12 @@ CAPTURES = table(
         "set": column(TEXT, "Name of the set of captures taken together.", source="sidecar set"),
         "viewer": column(TEXT, "Whose view it is: host or restricted.", source="sidecar viewer"),
         "timezone": column(TEXT, "Zone of local times in the content.", source="sidecar timezone"),
-        "source": column(TEXT, "Class of the source; NULL is not known.", source="sidecar source", rules=(one_of(*SOURCES),)),
-        "is_simulated": column(pa.bool_(), "Whether a simulation made it; NULL is not known.", source="sidecar simulated"),
+        "source": column(
+            TEXT, "Class of the source; NULL is not known.", source="sidecar source", rules=(one_of(*SOURCES),)
+        ),
+        "is_simulated": column(
+            pa.bool_(), "Whether a simulation made it; NULL is not known.", source="sidecar simulated"
+        ),
         "is_masked": column(pa.bool_(), "Whether UUIDs were masked before we got it.", source="sidecar masked"),
         "claimed_sha256": column(TEXT, "Hash that somebody claims for the content.", source="sidecar claimed_sha256"),
         "claim_status": column(
@@ -51,13 +53,17 @@ CAPTURES = table(
             rules=(one_of("accepted", "accepted_with_rejects", "quarantined"),),
         ),
         "status_reason": column(TEXT, "Code of the reason for quarantine."),
-        "counted": column(TEXT, "What the counts count: lines, or elements in XML.", rules=(one_of("lines", "elements"),)),
+        "counted": column(
+            TEXT, "What the counts count: lines, or elements in XML.", rules=(one_of("lines", "elements"),)
+        ),
         "total_count": column(pa.int64(), "Lines (elements) in the capture.", rules=_COUNT),
         "row_count": column(pa.int64(), "Lines (elements) that became rows.", rules=_COUNT),
         "header_count": column(pa.int64(), "Lines that name columns.", rules=_COUNT),
         "blank_count": column(pa.int64(), "Empty lines.", rules=_COUNT),
         "structure_count": column(pa.int64(), "Rules, titles, banners (elements that hold elements).", rules=_COUNT),
-        "refused_count": column(pa.int64(), "Lines (elements) refused; total is the sum of the other five.", rules=_COUNT),
+        "refused_count": column(
+            pa.int64(), "Lines (elements) refused; total is the sum of the other five.", rules=_COUNT
+        ),
         **absent(),
     },
 )
@@ -67,9 +73,7 @@ SOURCE_ERRORS = table(
     "One row per remark about a capture: notes and warnings inform, errors mean that evidence was refused.",
     {
         "capture_id": column(TEXT, "The observation it is about.", required=True, rules=(HEX64,)),
-        "capture_sha256": column(
-            TEXT, "SHA-256 of the bytes; NULL when the file could not be read.", rules=(HEX64,)
-        ),
+        "capture_sha256": column(TEXT, "SHA-256 of the bytes; NULL when the file could not be read.", rules=(HEX64,)),
         "capture_line": column(pa.int32(), "First line it is about; NULL when about the whole.", rules=(at_least(1),)),
         "severity": column(TEXT, "note, warning or error.", required=True, rules=(one_of("note", "warning", "error"),)),
         "code": column(TEXT, "Stable code of the remark.", required=True),

@@ -44,7 +44,9 @@ def column(
     )
 
 
-def table(name: str, description: str, columns: dict[str, Column], checks: list[Check] | None = None) -> DataFrameSchema:
+def table(
+    name: str, description: str, columns: dict[str, Column], checks: list[Check] | None = None
+) -> DataFrameSchema:
     """Declare a table: exactly these columns, in this order; the description's first sentence is its grain."""
     return DataFrameSchema(columns, name=name, description=description, checks=checks or [], strict=True, ordered=True)
 
@@ -60,7 +62,9 @@ def keys(*, line: str = "Line of the capture, from 1, that the row was read from
 
 def absent() -> dict[str, Column]:
     """Return the last column of every table: why the row's NULLs are NULL."""
-    text = "Why cells of this row are NULL: sorted `column=reason` pairs, parted by blanks; NULL when nothing is absent."
+    text = (
+        "Why cells of this row are NULL: sorted `column=reason` pairs, parted by blanks; NULL when nothing is absent."
+    )
     return {"absent": column(TEXT, text)}
 
 

@@ -12,8 +12,10 @@ GPU_QUERY = table(
     {
         **keys(),
         "document": column(
-            pa.int32(), "Which document of a loop, from 1: each NVSMI LOG banner or XML root starts one.",
-            required=True, rules=(at_least(1),),
+            pa.int32(),
+            "Which document of a loop, from 1: each NVSMI LOG banner or XML root starts one.",
+            required=True,
+            rules=(at_least(1),),
         ),
         "gpu": column(TEXT, "Bus id in the heading of the GPU's block; NULL above the first GPU."),
         "section": column(

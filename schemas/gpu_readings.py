@@ -175,7 +175,9 @@ GPU_EXTRA = table(
     "One row per cell of a `--query-gpu` capture that has no column in gpu_readings: the field and its text.",
     {
         **keys(),
-        "field": column(TEXT, "Canonical name of a known field; the printed name (without unit) of an unknown one.", required=True),
+        "field": column(
+            TEXT, "Canonical name of a known field; the printed name (without unit) of an unknown one.", required=True
+        ),
         "is_known_field": column(pa.bool_(), "Whether reference/smi_fields.csv lists the field.", required=True),
         "text": column(TEXT, "The cell as printed, tokens such as [N/A] included; '' is an empty cell.", required=True),
         **absent(),

@@ -20,10 +20,12 @@ _FNV64_PRIME = 0x100000001B3
 _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _NEW_STYLE = re.compile(rf"MIG-({_UUID})", re.IGNORECASE)
 _OLD_STYLE = re.compile(rf"MIG-GPU-({_UUID})/([0-9]{{1,4}})/([0-9]{{1,4}})", re.IGNORECASE)
-_MASKED = re.compile(r"(?:(?:GPU|MIG)-)?(?:MIG-GPU-)?[0-9a-f]{8}-0000-0000-0000-[0-9a-f]{12}(?:/\d+/\d+)?", re.IGNORECASE)
+_MASKED = re.compile(
+    r"(?:(?:GPU|MIG)-)?(?:MIG-GPU-)?[0-9a-f]{8}-0000-0000-0000-[0-9a-f]{12}(?:/\d+/\d+)?", re.IGNORECASE
+)
 
 
-def sha256(data: bytes) -> str:
+def sha256(data: bytes | memoryview) -> str:
     """SHA-256 in hex."""
     return hashlib.sha256(data).hexdigest()
 

@@ -17,7 +17,9 @@ GENERATION = matches("generation", "fnv1a64:[0-9a-f]{16}")
 
 def _generations_hold(data: Any) -> list[bool] | pa.Array:
     """Recompute each parent's generation and layout hash from its children: a stored one must be exactly that."""
-    rows = data.table.select(["capture_id", "parent_gpu_uuid", "mig_uuid", "config_generation", "layout_sha256"]).to_pylist()
+    rows = data.table.select(
+        ["capture_id", "parent_gpu_uuid", "mig_uuid", "config_generation", "layout_sha256"]
+    ).to_pylist()
     children: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row in rows:
         children[row["capture_id"], row["parent_gpu_uuid"]].append(row["mig_uuid"])
@@ -27,9 +29,8 @@ def _generations_hold(data: Any) -> list[bool] | pa.Array:
         right[parent] = (mig_config_generation(uuids), None if layout is None else sha256(layout))
     answers = []
     for row in rows:
-        generation, layout = right[row["capture_id"], row["parent_gpu_uuid"]]
-        stored = (row["config_generation"], row["layout_sha256"])
-        answers.append(stored[0] in (None, generation) and stored[1] in (None, layout))
+        generation, digest = right[row["capture_id"], row["parent_gpu_uuid"]]
+        answers.append(row["config_generation"] in (None, generation) and row["layout_sha256"] in (None, digest))
     return pa.array(answers, pa.bool_())
 
 
@@ -54,14 +55,18 @@ MIG_DEVICES = table(
         "parent_gpu_uuid": column(TEXT, "UUID of the GPU line above.", required=True),
         "mig_uuid": column(TEXT, "UUID of the MIG device, as printed.", required=True),
         "device_number": column(
-            pa.int32(), "MIG device index within the parent as this viewer sees it; renumbered in containers.", rules=_ID
+            pa.int32(),
+            "MIG device index within the parent as this viewer sees it; renumbered in containers.",
+            rules=_ID,
         ),
         "mig_profile": column(TEXT, "Profile name as printed: [<c>c.]<g>g.<memory>gb[+attribute].", required=True),
         "gpu_instance_slices": column(pa.int32(), "GPU instance slices, from the profile name.", rules=_ID),
         "compute_instance_slices": column(pa.int32(), "Compute instance slices, from the profile name.", rules=_ID),
         "memory_gb": column(pa.float64(), "Nominal memory, from the profile name.", unit="GB", rules=_ID),
         "gpu_instance_id": column(pa.int32(), "GPU instance id, where the (old-style) UUID spells it.", rules=_ID),
-        "compute_instance_id": column(pa.int32(), "Compute instance id, where the (old-style) UUID spells it.", rules=_ID),
+        "compute_instance_id": column(
+            pa.int32(), "Compute instance id, where the (old-style) UUID spells it.", rules=_ID
+        ),
         "config_generation": column(
             TEXT, "FNV-1a 64 over the parent's sorted child UUIDs: a fence, not a proof.", rules=(GENERATION,)
         ),
@@ -77,7 +82,9 @@ MIG_INSTANCES = table(
     {
         **keys(),
         "instance_kind": column(
-            TEXT, "gpu_instance (-lgi) or compute_instance (-lci).", required=True,
+            TEXT,
+            "gpu_instance (-lgi) or compute_instance (-lci).",
+            required=True,
             rules=(one_of("gpu_instance", "compute_instance"),),
         ),
         "gpu_index": column(pa.int32(), "GPU index as printed.", required=True, rules=_ID),

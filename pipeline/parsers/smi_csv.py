@@ -30,10 +30,13 @@ from pipeline.parsers.smi_csv_rows import Chunk, assemble, type_chunk
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pipeline.parsed import CaptureFacts
+    from pipeline.parsed import CaptureFacts, Severity
 
 BLOCK_BYTES = 8 << 20
-_ROW_LIKE = re.compile(rb"(?m)^[^\n]*(?:[0-9]{4}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}|GPU-[0-9a-f]{8}-)[^\n]*,")
+MAX_REMARKS = 1000
+_ROW_LIKE = re.compile(
+    rb"(?m)^[^\n]*(?:[0-9]{4}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}|GPU-[0-9a-f]{8}-)[^\n]*,"
+)
 _TABLE_LINE = re.compile(r"[+|][-=+| ].*[+|]|[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9]{2} [0-9:]{8} [0-9]{4}", re.ASCII)
 
 
@@ -59,6 +62,7 @@ class _State:
     ledger: Ledger = field(default_factory=Ledger)
     last_row: str | None = None
     pending: list[tuple[int, bytes]] = field(default_factory=list)
+    refusals: dict[str, int] = field(default_factory=dict)
 
 
 def parse(data: bytes, facts: CaptureFacts) -> Parsed:
@@ -189,19 +193,28 @@ def _not_a_row(text: str, line: bytes, state: _State) -> None:
     elif _TABLE_LINE.fullmatch(text.strip()):
         state.ledger.structure += 1  # the human table, printed before the rows
     elif state.header is None:
-        _refuse(state, "error", "columns_unknown", f"row {text[:80]!r} has no header above it; put the command into the sidecar")
+        _refuse(
+            state,
+            "error",
+            "columns_unknown",
+            f"row {text[:80]!r} has no header above it; put the command into the sidecar",
+        )
     elif len(state.header.fields) == 1 and "," not in text:
         _keep(line, state)
     else:
         expected = len(state.header.fields)
         found = text.count(",") + 1
-        message = f"found {found} cells in {text[:80]!r}, expected {expected} as in the header; the line is kept in the raw capture"
+        message = f"found {found} cells in {text[:80]!r}, expected {expected} as in the header; the line is not used"
         _refuse(state, "error", "cell_count", message)
 
 
-def _refuse(state: _State, severity: str, code: str, message: str) -> None:
+def _refuse(state: _State, severity: Severity, code: str, message: str) -> None:
+    """Refuse the line. A file of a million bad lines has a thousand remarks and a count, not a million remarks."""
     state.ledger.refused += 1
-    state.issues.append(Issue("warning" if severity == "warning" else "error", code, message, state.line))
+    before = state.refusals.get(code, 0)
+    state.refusals[code] = before + 1
+    if before < (1 if code == "columns_unknown" else MAX_REMARKS):
+        state.issues.append(Issue(severity, code, message, state.line))
 
 
 def _flush(state: _State) -> None:
@@ -234,7 +247,8 @@ def _tail(line: bytes, state: _State) -> None:
         verdict = "cut"
     if verdict == "cut" and diagnostic(text, 1) is None:
         state.line += 1
-        message = f"last line ends without newline in {text[-60:]!r}, expected {len(header.fields)} whole cells; the tail was cut"
+        wanted = f"{len(header.fields)} whole cells and a newline"
+        message = f"last line ends in {text[-60:]!r}, expected {wanted}; the tail was cut"
         _refuse(state, "warning", "truncated_row", message)
         return
     _line(line, state)
@@ -251,6 +265,10 @@ def _tail(line: bytes, state: _State) -> None:
 def _finish(state: _State, facts: CaptureFacts) -> Parsed:
     _flush(state)
     state.ledger.total = state.line
+    for code, count in state.refusals.items():
+        said = sum(issue.code == code for issue in state.issues)
+        if count > said:
+            state.issues.append(Issue("error", code, f"{count - said} more lines are refused for the same reason"))
     tables, remarks = assemble(state.chunks, facts)
     quarantine = None
     if not state.chunks:

@@ -91,7 +91,10 @@ def assemble(chunks: list[Chunk], facts: CaptureFacts) -> tuple[dict[str, pa.Tab
 def _readings(chunk: Chunk, facts: CaptureFacts) -> pa.Table:
     n = chunk.row_count
     nulls: dict[pa.DataType, pa.Array] = {}
-    made: dict[str, pa.Array] = {"capture_line": chunk.line_numbers(), "segment": pa.repeat(pa.scalar(chunk.header.segment, pa.int32()), n)}
+    made: dict[str, pa.Array] = {
+        "capture_line": chunk.line_numbers(),
+        "segment": pa.repeat(pa.scalar(chunk.header.segment, pa.int32()), n),
+    }
     made |= {name: column.values for name, column in chunk.columns.items()}
     if "observed_local" in made:
         utc = _to_utc(made["observed_local"], facts.timezone)
@@ -128,7 +131,9 @@ def _absent(chunk: Chunk, made: dict[str, pa.Array]) -> pa.Array:
         ]
         codes = encoded.indices
     always = [f"{name}=not_recorded" for name in unrecorded]
-    texts = [" ".join(sorted([*always, *(f"{name}={REASONS[code]}" for name, code in pairs)])) for pairs in combinations]
+    texts = [
+        " ".join(sorted([*always, *(f"{name}={REASONS[code]}" for name, code in pairs)])) for pairs in combinations
+    ]
     spelled = pa.array([text or None for text in texts], pa.string()).dictionary_encode()
     return pa.DictionaryArray.from_arrays(spelled.indices.take(codes), spelled.dictionary)
 
@@ -201,7 +206,7 @@ def _remarks(chunks: list[Chunk]) -> list[Issue]:
                 message = f"field {known.name!r} is not in reference/smi_fields.csv; its cells are kept in gpu_extra"
                 found.setdefault(("unknown", known.name), Issue("note", "unknown_field", message, None, known.name))
         for name in chunk.repeated:
-            message = f"field {name!r} is printed twice with different values; the first is used, the second kept in gpu_extra"
+            message = f"field {name!r} is printed twice and differs; the first is used, the second kept in gpu_extra"
             found.setdefault(("repeated", name), Issue("warning", "repeated_field", message, lines[0], name))
         for known, text, reason, row in chunk.odd:
             code = "unparsable_cell" if reason == "unparsable" else "unknown_token"
