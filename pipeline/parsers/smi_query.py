@@ -71,19 +71,20 @@ class Value:
 @functools.cache
 def reference() -> Reference:
     """Read reference/smi_query_fields.csv, once."""
-    text: dict[str, Field] = {}
-    xml: dict[str, Field] = {}
     with _REFERENCE.open(encoding="utf-8", newline="") as lines:
         entries = list(csv.DictReader(lines))
+    text: dict[str, Field] = {}
+    xml: dict[str, Field] = {}
+    sections: list[tuple[dict[str, Field], str, str]] = []
     for entry in entries:
         units = frozenset("" if unit == "-" else unit for unit in _listed(entry["unit"])) or frozenset({""})
         known = Field(entry["field"], entry["kind"] == "number", units)
-        text.update((path.casefold(), known) for path in (known.name, *_listed(entry["text_synonyms"])))
-        xml.update((path.casefold(), known) for path in _listed(entry["xml_paths"]))
-    for entry in entries:
-        for table, paths in ((text, "text_synonyms"), (xml, "xml_paths")):
-            for path in (entry["field"], *_listed(entry[paths])) if table is text else _listed(entry[paths]):
-                _name_sections(table, path, entry["field"])
+        labels, paths = [known.name, *_listed(entry["text_synonyms"])], _listed(entry["xml_paths"])
+        text.update((path.casefold(), known) for path in labels)
+        xml.update((path.casefold(), known) for path in paths)
+        sections += [(text, path, known.name) for path in labels] + [(xml, path, known.name) for path in paths]
+    for table, path, name in sections:
+        _name_sections(table, path, name)
     units = frozenset().union(*(known.units for known in text.values())) | _OTHER_UNITS
     return Reference(text, xml, units - {""})
 
@@ -166,11 +167,10 @@ def _encode(cells: tuple[Any, ...], kind: pa.DataType) -> pa.Array:
     """Column of the given type; equal texts are stored once, so that long repeated sections cost nothing."""
     if not pa.types.is_dictionary(kind):
         return pa.array(cells, kind)
-    codes: dict[str | None, int | None] = {None: None}
-    for cell in cells:
-        codes.setdefault(cell, len(codes) - 1)
-    indices = pa.array([codes[cell] for cell in cells], kind.index_type)
-    return pa.DictionaryArray.from_arrays(indices, pa.array(list(codes)[1:], kind.value_type))
+    distinct = [cell for cell in dict.fromkeys(cells) if cell is not None]
+    codes = {cell: code for code, cell in enumerate(distinct)}
+    indices = pa.array(list(map(codes.get, cells)), kind.index_type)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(distinct, kind.value_type))
 
 
 def _table(reader: TextReader | XmlReader, interpreter: _Interpreter) -> pa.Table:
@@ -184,14 +184,11 @@ def _table(reader: TextReader | XmlReader, interpreter: _Interpreter) -> pa.Tabl
         for reading, cells in ((reading, interpreter.cells(reading)) for reading in reader.readings)
     ]
     columns = zip(*rows, strict=True) if rows else [()] * len(schema)
-    return pa.table(
-        [_encode(cells, place.type) for cells, place in zip(columns, schema, strict=True)],
-        schema=schema,
-    )
+    return pa.table([_encode(cells, place.type) for cells, place in zip(columns, schema, strict=True)], schema=schema)
 
 
 def _is_xml(body: bytes) -> bool:
-    return b"<nvidia_smi_log" in body and not _BANNER.search(body)
+    return body.lstrip().startswith(b"<") or (b"<nvidia_smi_log" in body and not _BANNER.search(body))
 
 
 def detect(head: bytes) -> bool:

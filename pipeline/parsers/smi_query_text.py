@@ -140,7 +140,7 @@ class TextReader:
             return
         label, value = _split(stripped)
         is_heading = value is None and has_children and indent > 0
-        if value is None and not is_heading and self._remark(stripped, number):
+        if value is None and not is_heading and len(stripped) >= _SHORTEST_SENTENCE and self._remark(stripped, number):
             return
         fault = self._misplaced(label, indent, is_readable=is_heading or value is not None)
         if fault is not None:
@@ -160,14 +160,11 @@ class TextReader:
     def _heading(self, stripped: str) -> bool:
         """Open a document or a GPU, where the line says so."""
         gpu = _GPU.fullmatch(stripped)
-        if gpu is not None:
-            self._open_gpu(gpu[1])
-        elif _BANNER.fullmatch(stripped):
-            self._document += 1
-            self._open_gpu(None)
-        else:
-            return False
-        return True
+        is_banner = gpu is None and stripped.endswith("=") and _BANNER.fullmatch(stripped) is not None
+        if gpu is not None or is_banner:
+            self._document += is_banner
+            self._open_gpu(gpu[1] if gpu else None)
+        return gpu is not None or is_banner
 
     def _open_gpu(self, bus_id: str | None) -> None:
         self._gpu = bus_id
@@ -218,7 +215,7 @@ class TextReader:
 
     def _remark(self, text: str, number: int) -> bool:
         """Keep a sentence that nvidia-smi prints in place of data."""
-        issue = diagnostic(text, number) if len(text) >= _SHORTEST_SENTENCE else None
+        issue = diagnostic(text, number)
         if issue is None:
             return False
         self.remarks.add(issue.severity, issue.code, issue.message, number)

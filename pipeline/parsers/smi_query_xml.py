@@ -19,7 +19,8 @@ from pipeline.parsers.smi_query_text import SEPARATOR, Blocks, Reading, Remarks
 
 _ROOT = "nvidia_smi_log"
 _MAX_DEPTH = 64
-_MAX_NAME = 128
+_MAX_PATH = 512
+"""Characters in the names from below the GPU down to an element; the longest real path has about 100."""
 _LISTS = frozenset({"mig_devices", "processes", "supported_clocks", "accounted_processes"})
 """Elements whose children are the blocks; any other block below a GPU is a child of the GPU itself."""
 _START = re.compile(rb"<\?xml|<!DOCTYPE|<nvidia_smi_log")
@@ -27,6 +28,8 @@ _CUT = re.compile(rb"</nvidia_smi_log[ \t\r\n]{0,8}>|(?=<\?xml version)")
 """Where a document ends: after its root, or, should it be cut short, where the next one begins."""
 _DTD = re.compile(r"nvsmi_device_(v[0-9]{1,3})\.dtd", re.ASCII)
 _GPU_DEPTH = 2
+_STRAY = frozenset({"unparsed_line", "unparsed_text"})
+"""Codes that say nothing of why a capture has no rows."""
 
 
 class _StoppedError(Exception):
@@ -57,7 +60,6 @@ class XmlReader:
     _gpu: str | None = None
     _gpus: int = 0
     _open: list[_Element] = field(default_factory=list)
-    _line: int = 0
 
     def read(self, data: bytes) -> None:
         """Read the whole capture; every element is a row, structure or refused."""
@@ -118,9 +120,9 @@ class XmlReader:
 
     def _start(self, name: str, attributes: dict[str, str], line: int) -> None:
         depth = len(self._open)
-        if depth >= _MAX_DEPTH or len(name) > _MAX_NAME:
+        if depth >= _MAX_DEPTH or len(name) + (len(self._open[-1].path) if depth else 0) > _MAX_PATH:
             found = f"element {name[:80]!r} at depth {depth + 1}"
-            raise _StoppedError("xml_too_deep", f"{found}, expected {_MAX_DEPTH} at most and shorter names")
+            raise _StoppedError("xml_too_deep", f"{found}, at most {_MAX_DEPTH} and {_MAX_PATH} characters of names")
         if depth == 0 and name != _ROOT:
             raise _StoppedError("xml_malformed", f"root element {name[:80]!r}, expected {_ROOT!r}")
         self.ledger.total += 1
@@ -186,7 +188,7 @@ class XmlReader:
         self.remarks.add(issue.severity, issue.code, issue.message, issue.line, issue.subject)
         self.ledger.total += 1
         self.ledger.refused += 1
-        if issue.severity == "error":
+        if issue.severity == "error" and issue.code not in _STRAY:
             self.remarks.failure = self.remarks.failure or issue.code
 
 

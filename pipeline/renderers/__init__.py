@@ -22,9 +22,9 @@ class Renderer:
 
 
 RENDERERS: dict[str, Renderer] = {
-    "html": Renderer("report.html", html.render),
-    "md": Renderer("summary.md", markdown.render),
-    "json": Renderer("report.json", json_report.render),
+    "html": Renderer("acceptance.html", html.render),
+    "md": Renderer("acceptance.md", markdown.render),
+    "json": Renderer("acceptance.json", json_report.render),
     "junit": Renderer("junit.xml", junit.render),
 }
 """Every format, by the name that people choose it by."""

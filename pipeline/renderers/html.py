@@ -67,7 +67,7 @@ class _Page:
 
     def __init__(self, report: Report) -> None:
         self._anchors: dict[str, str] = {}
-        self._ids: set[str] = set()
+        self._ids: dict[str, int] = {}
         for table in (table for section in report.sections for table in section.tables):
             for sha256 in filter(None, (_listed_capture(table, row) for row in table.rows)):
                 if sha256 not in self._anchors:
@@ -77,11 +77,11 @@ class _Page:
     def unique(self, wanted: str) -> str:
         """Return an id that no other element has, `wanted` if it is free."""
         stem = _NOT_IN_IDS.sub("-", wanted)
-        found, number = stem, 1
+        found = stem
         while found in self._ids:
-            number += 1
-            found = f"{stem}-{number}"
-        self._ids.add(found)
+            self._ids[stem] += 1
+            found = f"{stem}-{self._ids[stem]}"
+        self._ids[found] = 1
         return found
 
     def table(self, table: ReportTable) -> _Table:

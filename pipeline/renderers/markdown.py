@@ -22,7 +22,7 @@ LIMIT = 900_000
 _TEXT_LIMIT = 2_000
 _RESERVED_PER_TABLE = 200
 
-_HARMLESS = frozenset(" -.,;:()/+%='_\"°\u2013—…\u00d7±µ≤≥→")
+_HARMLESS = re.compile(r"[\w .,;:()/+%='\"°\u2013—…\u00d7±µ≤≥→-]*")
 # What GitHub reads in plain text: www. links, addresses with a scheme, issues (GH-1), :emoji:, hashes of commits.
 _MEANINGFUL = re.compile(r"www\.|://|\bGH-[0-9]|:[\w+-]+:|\b[0-9a-f]{7,40}\b", re.IGNORECASE)
 # What would begin a list, a quotation or a rule at the start of a line; within a table cell it means nothing.
@@ -176,7 +176,7 @@ def _text(text: str, *, in_table: bool = False) -> str:
 
 
 def _is_harmless(text: str) -> bool:
-    return all(char.isalnum() or char in _HARMLESS for char in text) and not _MEANINGFUL.search(text)
+    return _HARMLESS.fullmatch(text) is not None and not _MEANINGFUL.search(text)
 
 
 def _code(text: str, *, in_table: bool = False) -> str:

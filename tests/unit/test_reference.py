@@ -62,7 +62,8 @@ def test_types_units_and_branches_are_from_closed_lists() -> None:
 
 
 def test_every_family_of_error_counters_is_complete() -> None:
-    places = "device_memory dram register_file l1_cache l2_cache texture_memory cbu sram total".split()
+    caches = ["l1_cache", "l2_cache", "texture_memory"]
+    places = ["device_memory", "dram", "register_file", *caches, "cbu", "sram", "total"]
     expected = {
         f"ecc.errors.{kind}.{span}.{place}"
         for kind in ("corrected", "uncorrected")

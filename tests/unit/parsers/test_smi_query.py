@@ -263,7 +263,7 @@ def test_text_and_xml_of_one_machine_say_the_same() -> None:
                 str(row["absent"]),
             )
             for row in rows(parse(capture))
-            if row["field"] != "nvidia_smi DTD"
+            if row["field"] != "XML DTD Version"
         )
 
     assert facts(TWIN_TEXT) == facts(TWIN_XML)
@@ -545,8 +545,10 @@ def test_truncated_xml_keeps_its_rows_and_says_what_is_missing() -> None:
 def test_xml_with_nothing_usable_is_quarantined() -> None:
     assert parse("<nvidia_smi_log><gpu").quarantine == "xml_malformed"
     assert parse("<nvidia_smi_log></nvidia_smi_log>").quarantine == "no_rows"
-    assert parse("<html><nvidia_smi_log/></html>").quarantine is not None
+    assert parse('<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log').quarantine == "xml_malformed"
+    assert parse("<html></html>").quarantine == "no_rows"
     assert parse("<nvidia_smi_log>" + "<a>" * 100).quarantine == "xml_too_deep"
+    assert parse(f"<nvidia_smi_log><{'n' * 600}/></nvidia_smi_log>").quarantine == "xml_too_deep"
 
 
 def test_text_between_elements_is_refused_not_lost() -> None:

@@ -41,8 +41,8 @@ What was asked.
 | --- | --- | --: | --- | --- | --- |
 | ✓ pass | GPU-1 | 1980 | ● host\\_observation | no | `abababababab:2` |
 | ✗ fail | GPU-2 | 700.5 | MOCK mock | ◌ SIMULATED | `0123456789ab` |
-| ? indeterminate | `a\\|b` | *unknown:* `not_supported` | CLAIM published\\_claim | *unknown:* `reason not recorded` | \
-`abababababab:7` |
+| ? indeterminate | `a\\|b` | *unknown:* `not_supported` | CLAIM published\\_claim | \
+*unknown:* `reason not recorded` | `abababababab:7` |
 
 ## Captures
 
