@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pipeline.parsed import Parsed
 
 SEGMENT_ROWS = 500_000
-"""Rows of small captures that are collected before segments are written; a larger log has segments of its own."""
+"""Rows of small captures that are collected before segments are written, and most rows of a segment."""
 WINDOW_FILES = 64
 WINDOW_BYTES = 64 << 20
 """Captures in flight at once: bounds memory, whatever the batch. One larger capture is a window of its own."""
@@ -140,11 +140,16 @@ class _Batch:
 
     def _flush(self) -> None:
         """Validate the group, write its segments, and account for its captures."""
-        for name, table in segments.tables(self.group):
-            data = segments.encode(table)
-            digest = self.store.put_segment(name, data)
-            self.segments.append({"table": name, "sha256": digest, "rows": len(table), "bytes": len(data)})
-            self.result.rows[name] = self.result.rows.get(name, 0) + len(table)
+        parts = [
+            (name, table.slice(start, SEGMENT_ROWS))
+            for name, table in segments.tables(self.group)
+            for start in range(0, len(table), SEGMENT_ROWS)
+        ]
+        with ThreadPoolExecutor(2) as pool:  # Parquet is encoded outside the interpreter's lock
+            for (name, part), data in zip(parts, pool.map(lambda part: segments.encode(part[1]), parts), strict=True):
+                digest = self.store.put_segment(name, data)
+                self.segments.append({"table": name, "sha256": digest, "rows": len(part), "bytes": len(data)})
+                self.result.rows[name] = self.result.rows.get(name, 0) + len(part)
         for item in self.group:
             self._account(item)
         self.group, self.group_rows = [], 0

@@ -169,7 +169,8 @@ class Store:
         """Read back what was written before it gets a name. Comparing says as much as hashing again, much faster."""
         view = memoryview(data).cast("B")
         for offset in range(0, len(view) + 1, _CHUNK):
-            if self.disk.read_back(fd, _CHUNK, offset) != view[offset : offset + _CHUNK]:
+            # bytes against bytes is one memcmp; against a memoryview it would go byte by byte
+            if self.disk.read_back(fd, _CHUNK, offset) != bytes(view[offset : offset + _CHUNK]):
                 message = f"what was read back differs from what was written, within {_CHUNK} bytes of byte {offset}"
                 raise _damaged(path, message, "write_not_verified")
 

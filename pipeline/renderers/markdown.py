@@ -119,7 +119,7 @@ def _lines(block: _Block, allowed: int) -> list[str]:
     if left_out == 0:
         return [*block.head, *shown]
     total = len(block.rows)
-    where = f"**{left_out} of {total} rows are left out here;** all are in report.json, table {_code(block.table_id)}."
+    where = f"**{left_out} of {total} rows are left out here;** all are in acceptance.json, table {_code(block.table_id)}."
     return [*block.head, *shown, "", where]
 
 
@@ -169,7 +169,7 @@ def _text(text: str, *, in_table: bool = False) -> str:
         return EMPTY
     clipped = text if in_table or len(text) <= _TEXT_LIMIT else text[:_TEXT_LIMIT]
     left_out = len(text) - len(clipped)
-    more = f" … ({left_out} more characters in report.json)" if left_out else ""
+    more = f" … ({left_out} more characters in acceptance.json)" if left_out else ""
     if _is_harmless(clipped) and (in_table or not _LINE_START.match(clipped)):
         return clipped.replace("_", r"\_") + more
     return _code(clipped, in_table=in_table) + more

@@ -12,7 +12,7 @@ from pipeline.renderers import RENDERERS
 
 def test_every_format_has_its_file() -> None:
     names = {name: renderer.file_name for name, renderer in RENDERERS.items()}
-    assert names == {"html": "report.html", "md": "summary.md", "json": "report.json", "junit": "junit.xml"}
+    assert names == {"html": "acceptance.html", "md": "acceptance.md", "json": "acceptance.json", "junit": "junit.xml"}
 
 
 @pytest.mark.parametrize("name", RENDERERS)

@@ -104,7 +104,7 @@ def test_long_tables_say_how_many_rows_they_leave_out_and_where_those_are() -> N
     text = markdown.render(Report("R", "pass", "H", (), (Section("s", "S", "I", tables),)))
     assert 890_000 < len(text.encode()) < markdown.LIMIT
     left_out = re.findall(
-        r"\*\*(\d+) of (\d+) rows are left out here;\*\* all are in report.json, table (`\w+`)\.", text
+        r"\*\*(\d+) of (\d+) rows are left out here;\*\* all are in acceptance.json, table (`\w+`)\.", text
     )
     assert [(total, table) for _, total, table in left_out] == [("30000", "`long`"), ("60000", "`longer`")]
     assert text.count("x" * 90) + sum(int(number) for number, _, _ in left_out) == 90_050
@@ -113,4 +113,4 @@ def test_long_tables_say_how_many_rows_they_leave_out_and_where_those_are() -> N
 
 def test_long_text_is_cut_and_says_so() -> None:
     text = markdown.render(Report("R", "pass", "words " * 1_000, (), ()))
-    assert "(4000 more characters in report.json)" in text
+    assert "(4000 more characters in acceptance.json)" in text
