@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 MAX_CAPTURE_BYTES = 4 << 30
 _HEAD = 65_536
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9:.,]+([Zz]|[+-][0-9]{2}:?[0-9]{2})", re.ASCII)
 
 
 class Sidecar(pydantic.BaseModel):
@@ -48,6 +50,25 @@ class Sidecar(pydantic.BaseModel):
     timezone: str | None = None
     claimed_sha256: str | None = pydantic.Field(default=None, pattern="^[0-9a-f]{64}$")
     note: str | None = None
+
+    @pydantic.field_validator("captured_at", mode="before")
+    @classmethod
+    def _spelled_out(cls, value: Any) -> Any:
+        """A bare number could be seconds or milliseconds: not guessed."""
+        if value is None or isinstance(value, datetime) or (isinstance(value, str) and _TIME.fullmatch(value)):
+            return value
+        raise ValueError("expected an ISO 8601 time with its zone")
+
+    @pydantic.field_validator("captured_at")
+    @classmethod
+    def _has_utc(cls, value: datetime | None) -> datetime | None:
+        """A time that UTC has no year for is refused here, and not met later."""
+        try:
+            if value is not None:
+                value.astimezone(UTC)
+        except OverflowError as error:
+            raise ValueError("expected a time from year 1 to 9999 in UTC") from error
+        return value
 
     def command_text(self) -> str | None:
         """Return the command as one text."""
@@ -95,35 +116,35 @@ class Capture:
 
 def find(paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
     """Files below the paths, as (shown path, file), in the order of the shown path. Sidecars are left out."""
-    found: dict[str, Path] = {}
+    found: set[tuple[str, Path]] = set()  # two folders may hold files that are shown alike
     for path in paths:
         if not os.path.lexists(path):
             raise UsageError("no such file or folder", code="no_such_path", where=str(path))
         for file in _walk(path) if path.is_dir() else [path]:
-            below = file.relative_to(path).as_posix() if path.is_dir() else ""
+            below = file.relative_to(path).as_posix() if file != path else ""
             top = "" if path.name in ("", ".", "..") else path.name
             shown = "/".join(part for part in (top, below) if part) or path.resolve().name
-            found.setdefault(shown, file)
-    files = set(found.values())
-    for shown in sorted(found, key=os.fsencode):
-        file = found[shown]
+            found.add((shown, file))
+    files = {file for _, file in found}
+    for shown, file in sorted(found, key=lambda entry: (os.fsencode(entry[0]), os.fsencode(entry[1]))):
         if not (file.suffix == ".json" and file.with_suffix("") in files):
             yield shown, file
 
 
-def _walk(folder: Path) -> Iterator[Path]:
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        yield folder  # cannot be listed: read() will say why
-        return
-    for entry in entries:
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk(folder / entry.name)
-        else:
-            yield folder / entry.name
+def _walk(top: Path) -> Iterator[Path]:
+    folders = [top]
+    while folders:  # not by recursion: a hostile archive nests deeper than Python does
+        folder = folders.pop()
+        files: list[Path] = []
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.name.startswith("."):
+                        continue
+                    (folders if entry.is_dir(follow_symlinks=False) else files).append(folder / entry.name)
+        except OSError:
+            yield folder  # cannot be listed: read() will say why
+        yield from files
 
 
 def read_file(file: Path) -> bytes:
@@ -140,11 +161,9 @@ def read_file(file: Path) -> bytes:
 
 def load(shown: str, file: Path, kind: str | None = None) -> Capture:
     """Read a file and its sidecar, tell its kind, and name the observation. Never raises for a bad file."""
-    shown = os.fsencode(shown).decode("utf-8", "backslashreplace")
+    shown = _readable(shown)
     sidecar, issues = _sidecar(file)
     try:
-        if file.is_symlink() and file.is_dir() is False and not file.exists():
-            raise OSError(0, "a link to nothing")
         data = read_file(file)
     except OSError as error:
         what = "a link, which is not followed" if file.is_symlink() else (error.strerror or str(error))
@@ -153,6 +172,11 @@ def load(shown: str, file: Path, kind: str | None = None) -> Capture:
     asked = kind or sidecar.kind
     told, remark = _kind(asked, data)
     return Capture(shown, file, data, sha256(data), sidecar, told, (*issues, *([remark] if remark else [])))
+
+
+def _readable(name: str) -> str:
+    """A file name as text that every format can hold: bytes that are not UTF-8 are written out."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def _kind(asked: str | None, data: bytes) -> tuple[str | None, Issue | None]:
@@ -181,16 +205,20 @@ def _kind(asked: str | None, data: bytes) -> tuple[str | None, Issue | None]:
 
 
 def _sidecar(file: Path) -> tuple[Sidecar, list[Issue]]:
-    path = file.with_name(file.name + ".json")
-    if not path.is_file() or path.is_symlink():
-        return Sidecar(), []
+    path = file.parent / f"{file.name}.json"
+    try:
+        if stat.S_ISDIR(path.lstat().st_mode):
+            return Sidecar(), []
+    except OSError:
+        return Sidecar(), []  # there is none, or a name that long cannot be
     try:
         content = json.loads(read_file(path), object_pairs_hook=_no_duplicates, parse_constant=_no_constant)
         if not isinstance(content, dict):
             raise ValueError("it is not an object")  # noqa: TRY004 - one error for all faults of the text
         canonical_json(content)
     except (OSError, ValueError, RecursionError) as error:
-        message = f"sidecar {path.name} is not usable JSON ({error}); its facts stay unknown; correct it"
+        why = (isinstance(error, OSError) and error.strerror) or error  # never with the path on this machine
+        message = f"sidecar {_readable(path.name)} is not usable JSON ({why}); its facts stay unknown; correct it"
         return Sidecar(), [Issue("error", "sidecar_invalid", message)]
     issues: list[Issue] = []
     while True:

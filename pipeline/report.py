@@ -134,7 +134,7 @@ def _captures(rows: list[Row]) -> Section:
             row["is_simulated"],
             row["claim_status"] or "no claim",
             row["status"] if row["status_reason"] is None else f"{row['status']}: {row['status_reason']}",
-            _time(row["captured_at"]),
+            _known(_time(row["captured_at"]), "NOT_RECORDED"),
             row["total_count"],
             row["row_count"],
             row["refused_count"],
@@ -191,7 +191,7 @@ def _fact_table(gpus: list[Row], facts: list[Row]) -> ReportTable:
     by_key = {(row["device_id"], row["fact"]): row for row in facts}
     columns = (
         Column("device_id", "GPU", "code"),
-        *(Column(fact, fact.replace("_", " ").capitalize()) for fact in SHOWN_FACTS),
+        *(Column(fact, "MPS" if fact == "mps" else fact.replace("_", " ").capitalize()) for fact in SHOWN_FACTS),
         _EVIDENCE,
     )
     cells = []

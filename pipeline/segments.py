@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-import duckdb
-import pandera
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from pipeline.parsed import Ledger, Parsed
 
 ROW_GROUP = 131_072
+MANY = 16
+"""Captures in a group from which their tables are copied into one chunk each."""
 
 
 @dataclass
@@ -69,7 +70,11 @@ def tables(group: list[Item]) -> Iterator[tuple[str, pa.Table]]:
 
 def _joined(name: str, group: list[Item]) -> pa.Table | None:
     stamped = [_stamp(name, item.tables[name], item.row) for item in group if name in item.tables]
-    return pa.concat_tables(stamped).unify_dictionaries() if stamped else None
+    if not stamped:
+        return None
+    joined = pa.concat_tables(stamped).unify_dictionaries()
+    # Every chunk now holds the whole dictionary: thousands of small captures would be looked up thousands of times.
+    return joined.combine_chunks() if len(stamped) > MANY else joined
 
 
 def _stamp(name: str, table: pa.Table, row: dict[str, Any]) -> pa.Table:
@@ -79,10 +84,10 @@ def _stamp(name: str, table: pa.Table, row: dict[str, Any]) -> pa.Table:
     for known in schema:
         if known.name in ("capture_id", "capture_sha256"):
             codes = pa.repeat(pa.scalar(0, pa.int32()), len(table))
-            arrays.append(pa.DictionaryArray.from_arrays(codes, pa.array([row[known.name]])))
+            arrays.append(pa.DictionaryArray.from_arrays(codes, pa.array([row[known.name]], pa.string())))
         else:
             arrays.append(table[known.name])
-    return pa.table(arrays, schema=schema)
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _without_broken(data: dict[str, pa.Table], group: list[Item]) -> dict[str, pa.Table]:
@@ -147,7 +152,7 @@ def from_rows(name: str, rows: list[dict[str, Any]]) -> pa.Table:
         column.dictionary_encode().cast(known.type) if pa.types.is_dictionary(known.type) else column
         for column, known in zip(columns, schema, strict=True)
     ]
-    return pa.table(encoded, schema=schema)
+    return pa.Table.from_arrays(encoded, schema=schema)
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
@@ -184,4 +189,4 @@ def _is_step(kind: pa.DataType) -> bool:
 
 def versions() -> dict[str, str]:
     """Return the versions that wrote a batch."""
-    return {"duckdb": duckdb.__version__, "pandera": pandera.__version__, "pyarrow": pa.__version__}
+    return {name: version(name) for name in ("gpu-evidence", "pandera", "pyarrow")}

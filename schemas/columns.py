@@ -48,7 +48,20 @@ def table(
     name: str, description: str, columns: dict[str, Column], checks: list[Check] | None = None
 ) -> DataFrameSchema:
     """Declare a table: exactly these columns, in this order; the description's first sentence is its grain."""
-    return DataFrameSchema(columns, name=name, description=description, checks=checks or [], strict=True, ordered=True)
+    fields = [
+        pa.field(key, declared.metadata["arrow"], nullable=declared.nullable)
+        for key, declared in columns.items()
+        if declared.metadata is not None
+    ]
+    return DataFrameSchema(
+        columns,
+        name=name,
+        description=description,
+        checks=checks or [],
+        strict=True,
+        ordered=True,
+        metadata={"arrow": pa.schema(fields)},
+    )
 
 
 def keys(*, line: str = "Line of the capture, from 1, that the row was read from.") -> dict[str, Column]:
@@ -70,12 +83,7 @@ def absent() -> dict[str, Column]:
 
 def arrow_schema(schema: DataFrameSchema) -> pa.Schema:
     """Return the Arrow schema that a Pandera table stands for."""
-    fields = [
-        pa.field(name, declared.metadata["arrow"], nullable=declared.nullable)
-        for name, declared in schema.columns.items()
-        if declared.metadata is not None
-    ]
-    return pa.schema(fields)
+    return (schema.metadata or {})["arrow"]
 
 
 def _native(name: str, test: Callable[[pa.ChunkedArray], Any]) -> Check:

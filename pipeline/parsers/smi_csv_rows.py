@@ -112,7 +112,7 @@ def _readings(chunk: Chunk, facts: CaptureFacts) -> pa.Table:
             # One array of NULLs per type serves every column that was not recorded.
             array = nulls.setdefault(known.type, pa.nulls(n, known.type))
         arrays.append(array)
-    return pa.table(arrays, schema=_READINGS)
+    return pa.Table.from_arrays(arrays, schema=_READINGS)
 
 
 def _absent(chunk: Chunk, made: dict[str, pa.Array]) -> pa.Array:
@@ -195,9 +195,9 @@ def _extra(chunk: Chunk, known: Field, raw: pa.Array) -> pa.Table:
     n = chunk.row_count
     trimmed = pc.ascii_trim(raw.dictionary, " ").dictionary_encode()
     text = pa.DictionaryArray.from_arrays(trimmed.indices.take(raw.indices), trimmed.dictionary)
-    name = pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), n), pa.array([known.name]))
-    arrays = [chunk.line_numbers(), name, pa.repeat(pa.scalar(known.is_known), n), text, pa.nulls(n, TEXT)]
-    return pa.table(arrays, schema=_EXTRA)
+    name = pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), n), pa.array([known.name], pa.string()))
+    arrays = [chunk.line_numbers(), name, pa.repeat(pa.scalar(known.is_known, pa.bool_()), n), text, pa.nulls(n, TEXT)]
+    return pa.Table.from_arrays(arrays, schema=_EXTRA)
 
 
 def _remarks(chunks: list[Chunk]) -> list[Issue]:

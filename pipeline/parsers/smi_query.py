@@ -184,7 +184,7 @@ def _table(reader: TextReader | XmlReader, interpreter: _Interpreter) -> pa.Tabl
         for reading, cells in ((reading, interpreter.cells(reading)) for reading in reader.readings)
     ]
     columns = zip(*rows, strict=True) if rows else [()] * len(schema)
-    return pa.table([_encode(cells, place.type) for cells, place in zip(columns, schema, strict=True)], schema=schema)
+    return pa.Table.from_arrays([_encode(cells, place.type) for cells, place in zip(columns, schema, strict=True)], schema=schema)
 
 
 def _is_xml(body: bytes) -> bool:

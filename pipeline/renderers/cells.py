@@ -58,7 +58,15 @@ def mark(column: Column, cell: Cell) -> Mark | None:
     """Return the mark of a verdict, severity, source or flag; None for every other cell and for unheard-of words."""
     if cell is True and column.kind == "flag":
         return _FLAGS.get(column.name)
+    if column.kind == "source" and isinstance(cell, str) and ", " in cell:
+        return _weakest(cell)
     return _MARKS.get(column.kind, {}).get(cell) if isinstance(cell, str) else None
+
+
+def _weakest(sources: str) -> Mark | None:
+    """Return the mark of several sources: a statement is as weak as the weakest that it stands on."""
+    weak = [_SOURCES[name] for name in ("mock", "published_claim") if name in sources.split(", ")]
+    return Mark(weak[0].symbol, sources, "weak") if weak else None
 
 
 def plain(cell: Cell) -> str:
