@@ -6,6 +6,7 @@ exits and imports click.
 
 from __future__ import annotations
 
+import errno
 import functools
 import json
 import os
@@ -27,7 +28,15 @@ if TYPE_CHECKING:
     from pipeline.report_model import Report
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
-_STORE = click.option("--store", type=_FOLDER, default=Path("evidence"), show_default=True, help="Evidence store.")
+_STORE = click.option(
+    "--store",
+    type=_FOLDER,
+    default=Path("evidence"),
+    show_default=True,
+    envvar="GPU_EVIDENCE_STORE",
+    show_envvar=True,
+    help="Evidence store.",
+)
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON to stdout.")
 _JOBS = click.option("--jobs", type=click.IntRange(1, 256), default=os.cpu_count() or 1, help="Parsing processes.")
 _REPORTS = click.option("--reports", type=_FOLDER, default=Path("reports"), show_default=True, help="Where reports go.")
@@ -65,6 +74,11 @@ def _shielded(command: Callable[..., None]) -> Callable[..., None]:
         except errors.EvidenceError as error:
             _say(f"gpu-evidence: {_printable(str(error))}", fg="red")
             raise SystemExit(error.exit_code) from error
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                raise  # the reader has seen enough: click ends quietly
+            _say(f"gpu-evidence: {_printable(str(error))} [io]", fg="red")
+            raise SystemExit(errors.DAMAGED) from error
 
     return run
 

@@ -5,7 +5,7 @@ A parser that fails in a way nobody foresaw, or that takes its process with it, 
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import TYPE_CHECKING
@@ -64,20 +64,25 @@ def is_worth_it(captures: Sequence[Capture], jobs: int) -> bool:
 def parse_stored(root: Path, captures: Sequence[Capture], jobs: int) -> Iterator[tuple[Capture, Parsed]]:
     """Parse captures from their bytes in the store, in processes; results come in the order of the captures."""
     with ProcessPoolExecutor(jobs, mp_context=get_context("forkserver")) as pool:
-        futures = [
-            pool.submit(_parse_one, root, capture.sha256, capture.kind, capture.facts)
-            if capture.kind and capture.sha256
-            else None
-            for capture in captures
-        ]
+        futures = [_submit(pool, root, capture) if capture.kind and capture.sha256 else None for capture in captures]
         for capture, future in zip(captures, futures, strict=True):
             if future is None:
                 yield capture, parse_capture(capture)
                 continue
             try:
-                yield capture, future.result()
+                parsed = future.result()
             except BrokenProcessPool:
-                yield capture, _alone(root, capture)
+                parsed = _alone(root, capture)
+            yield capture, parsed
+
+
+def _submit(pool: ProcessPoolExecutor, root: Path, capture: Capture) -> Future[Parsed]:
+    try:
+        return pool.submit(_parse_one, root, capture.sha256 or "", capture.kind or "", capture.facts)
+    except BrokenProcessPool as error:  # an earlier capture was faster in killing it than this one in coming
+        broken: Future[Parsed] = Future()
+        broken.set_exception(error)
+        return broken
 
 
 def _parse_one(root: Path, digest: str, kind: str, facts: CaptureFacts) -> Parsed:
@@ -88,7 +93,7 @@ def _alone(root: Path, capture: Capture) -> Parsed:
     """Try again in a process of its own, to tell the capture that killed the pool from those that were only in it."""
     try:
         with ProcessPoolExecutor(1, mp_context=get_context("forkserver")) as pool:
-            return pool.submit(_parse_one, root, capture.sha256 or "", capture.kind or "", capture.facts).result()
+            return _submit(pool, root, capture).result()
     except BrokenProcessPool:
         message = "its parser's process was killed (out of memory?); the bytes are kept, give it more memory"
         return refused(capture.data or b"", Issue("error", "parser_killed", message))

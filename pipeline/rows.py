@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 from pipeline.renderers.escape import csv_cell, printable
@@ -19,12 +20,37 @@ _WIDEST = 60
 
 def encode(table: pa.Table, form: str) -> bytes:
     """Encode rows in one of the forms of `_FORMS`."""
-    return _FORMS[form](table)
+    return _FORMS[form](table.rename_columns(_apart(table.column_names)))
+
+
+def _apart(names: list[str]) -> list[str]:
+    """Columns of one name (`SELECT 1 AS a, 2 AS a`) get numbers: an object or a Parquet file would lose one."""
+    taken = set(names)
+    found: set[str] = set()
+    apart = []
+    for name in names:
+        number, told = 0, name
+        while told in found or (number and told in taken):
+            number += 1
+            told = f"{name}_{number}"
+        found.add(told)
+        apart.append(told)
+    return apart
 
 
 def _records(table: pa.Table) -> list[list[Any]]:
-    columns = [column.to_pylist() for column in table.columns]
+    columns = [_values(column) for column in table.columns]
     return [list(row) for row in zip(*columns, strict=True)] if columns else []
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """Python values; times that Python has no type for (nanoseconds, infinity, year 20000) as text."""
+    import pyarrow as pa
+
+    try:
+        return list(column.to_pylist())
+    except (ValueError, OverflowError):
+        return list(column.cast(pa.string()).to_pylist())
 
 
 def _text(value: Any) -> str:
@@ -75,8 +101,17 @@ def _as_csv(table: pa.Table) -> bytes:
 
 def _as_json(table: pa.Table) -> bytes:
     """One array of objects; unknown is null."""
-    rows = [dict(zip(table.column_names, row, strict=True)) for row in _records(table)]
+    rows = [dict(zip(table.column_names, map(_finite, row), strict=True)) for row in _records(table)]
     return (json.dumps(rows, indent=1, ensure_ascii=True, default=_text, allow_nan=False) + "\n").encode()
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity: they become the texts nan and inf, and not null, which means unknown."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    return [_finite(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 def _as_parquet(table: pa.Table) -> bytes:

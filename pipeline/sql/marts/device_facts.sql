@@ -1,6 +1,7 @@
 -- One row per GPU and fact: what is known, from where, or why it is not known.
 -- What every sighting agrees on is known. Where sightings differ, the newest decides if their order is known (a driver is
 -- updated, MIG is switched); a model does not change, so differing models conflict. A failure to read is no answer.
+--   device_id: UUID of the GPU; without one, or masked, a name that holds within its capture.
 --   fact: physical_id, model, pci_bus_id, driver_version, firmware, partitioning, supported_capabilities, time_slicing,
 --     mps, virtualization, region, assigned_tenant, attestation.
 --   value: The fact's value; NULL when it is not known.

@@ -4,7 +4,11 @@
 --   capture_line: First line that shows the GPU.
 --   observed_at: When it was seen: the rows' UTC time, else the sidecar's captured_at.
 --   mig_mode: Enabled or Disabled as printed.
---   why_model: Reason when model is NULL; the same for the other why_ columns.
+--   why_model: Reason when model is NULL.
+--   why_driver_version: Reason when driver_version is NULL.
+--   why_vbios_version: Reason when vbios_version is NULL.
+--   why_mig_mode: Reason when mig_mode is NULL.
+--   why_pci_bus_id: Reason when pci_bus_id is NULL.
 --   has_children: Whether the capture lists MIG devices of it.
 WITH
 readings AS (
