@@ -8,6 +8,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+from pipeline.errors import DatabaseError
 from pipeline.renderers.escape import csv_cell, printable
 
 if TYPE_CHECKING:
@@ -20,7 +21,12 @@ _WIDEST = 60
 
 def encode(table: pa.Table, form: str) -> bytes:
     """Encode rows in one of the forms of `_FORMS`."""
-    return _FORMS[form](table.rename_columns(_apart(table.column_names)))
+    import pyarrow as pa
+
+    try:
+        return _FORMS[form](table.rename_columns(_apart(table.column_names)))
+    except pa.ArrowNotImplementedError as error:
+        raise DatabaseError(f"{error}; cast the column to VARCHAR", code="sql_failed") from error
 
 
 def _apart(names: list[str]) -> list[str]:

@@ -44,12 +44,12 @@ _TABLE_LINE = re.compile(r"[+|][-=+| ].*[+|]|[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9]{
 
 def detect(head: bytes) -> bool:
     """Whether the head of a capture looks like this kind: a header line, or rows with a time stamp or a GPU UUID."""
-    for line in head[:65536].split(b"\n")[:200]:
-        text = line.decode("utf-8", "replace").strip("\r ")
-        if "," in text and parse_header(text):
-            return True
-        if text and parse_header(text):
-            return True
+    lines = [line.decode("utf-8", "replace").strip("\r ") for line in head[:65536].split(b"\n")[:200]]
+    first = next((line for line in lines if line), "")
+    # Other tables have columns called name, index or count too: nvidia-smi parts its cells with comma and blank, and a
+    # header of one field is told only in the first line.
+    if any(", " in line and parse_header(line) for line in lines) or ("," not in first and parse_header(first)):
+        return True
     return _ROW_LIKE.search(head[:65536]) is not None
 
 

@@ -89,7 +89,12 @@ def assemble(chunks: list[Chunk], facts: CaptureFacts) -> tuple[dict[str, pa.Tab
     tables = {"gpu_readings": readings}
     if extras:
         tables["gpu_extra"] = pa.concat_tables(extras).unify_dictionaries()
-    return tables, _remarks(chunks)
+    remarks = _remarks(chunks)
+    unplaced = readings["observed_local"].null_count < len(readings) == readings["observed_at"].null_count
+    if facts.timezone is not None and unplaced:
+        message = f"no time became UTC: expected an IANA zone or an offset, found {facts.timezone!r} in the sidecar"
+        remarks.append(Issue("warning", "timezone_unusable", message, None, "timezone"))
+    return tables, remarks
 
 
 def _readings(chunk: Chunk, facts: CaptureFacts) -> pa.Table:

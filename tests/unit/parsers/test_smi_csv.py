@@ -470,16 +470,16 @@ DIRT = {
 }
 
 
-@pytest.mark.parametrize("size", [64, 200, 1000])
-@pytest.mark.parametrize("position", [1, 2, 13, 24, 25])
+@pytest.mark.parametrize("position", [1, 7, 13])
 @pytest.mark.parametrize("dirt", DIRT)
-def test_block_size_makes_no_difference(monkeypatch: pytest.MonkeyPatch, size: int, position: int, dirt: str) -> None:
-    lines = clean_log(24).splitlines()
+def test_block_size_makes_no_difference(monkeypatch: pytest.MonkeyPatch, position: int, dirt: str) -> None:
+    lines = clean_log(12).splitlines()
     lines.insert(position, DIRT[dirt])
     text = "\n".join(lines) + "\n"
     whole = read(text)
-    in_blocks(monkeypatch, size)
-    same(read(text), whole)
+    for size in (64, 200, 1000):
+        in_blocks(monkeypatch, size)
+        same(read(text), whole)
 
 
 def test_clean_block_takes_the_fast_path_and_dirty_ones_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -492,7 +492,7 @@ def test_clean_block_takes_the_fast_path_and_dirty_ones_do_not(monkeypatch: pyte
     parsed = read("\n".join(lines) + "\n")
     assert values(parsed, "sm_clock_mhz") == list(range(40))
     # The header, and the lines of the one block with the blanks in it.
-    assert 2 <= len(slow) <= 12
+    assert 2 <= len(slow) <= 15
 
 
 @pytest.mark.xfail(strict=True, reason="each block that changes the header makes all blocks after it be read anew")
