@@ -99,7 +99,7 @@ def _as_csv(table: pa.Table) -> bytes:
     """RFC 4180; NULL is an empty cell; a text that a spreadsheet would run as a formula is made harmless."""
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow([csv_cell(name) for name in table.column_names])
+    writer.writerow([csv_cell(_text(name)) for name in table.column_names])
     for row in _records(table):
         writer.writerow(["" if cell is None else csv_cell(_text(cell)) for cell in row])
     return sink.getvalue().encode()

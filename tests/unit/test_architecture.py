@@ -17,6 +17,7 @@ SOURCES = {
 LAYERS = (
     ("schemas",),
     ("pipeline.errors", "pipeline.tokens", "pipeline.report_model", "pipeline.disk", "pipeline.sql"),
+    ("pipeline.report_sections",),
     ("pipeline.parsed",),
     ("pipeline.parsers",),
     ("pipeline.renderers",),
