@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from pipeline.errors import CaptureError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pyarrow as pa
 
 MAX_LINE_BYTES = 65_536
@@ -21,6 +23,10 @@ MAX_LINE_BYTES = 65_536
 
 
 Severity = Literal["note", "warning", "error"]
+
+
+MAX_REMARKS = 1000
+"""Remarks of one code about one capture; more are counted."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,38 @@ class Parsed:
     quarantine: str | None = None
 
 
+@dataclass
+class Remarks:
+    """Remarks of one capture: a damaged file of a million bad lines gets the first thousand of a code, and a count."""
+
+    issues: list[Issue] = field(default_factory=list)
+    failure: str | None = None
+    """Code of the first error that nvidia-smi itself reported, or that ended the reading."""
+    _counts: dict[str, int] = field(default_factory=dict)
+    _last: dict[str, Issue] = field(default_factory=dict)
+
+    def add(self, severity: Severity, code: str, message: str, line: int | None, subject: str | None = None) -> None:
+        """Keep a remark, or only count it where there are too many of its code."""
+        self._counts[code] = count = self._counts.get(code, 0) + 1
+        if count <= MAX_REMARKS:
+            self.issues.append(Issue(severity, code, message, line, subject))
+        elif count == MAX_REMARKS + 1:
+            self._last[code] = Issue(severity, code, message, line)
+
+    def extend(self, issues: Iterable[Issue]) -> None:
+        """Keep or count several."""
+        for issue in issues:
+            self.add(issue.severity, issue.code, issue.message, issue.line, issue.subject)
+
+    def all(self) -> list[Issue]:
+        """All remarks, and for each code that had too many, how many more there were."""
+        more = [
+            replace(last, message=f"and {self._counts[code] - MAX_REMARKS} more like this from here on: {last.message}")
+            for code, last in self._last.items()
+        ]
+        return self.issues + more
+
+
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
@@ -113,6 +151,20 @@ def line_fault(line: bytes) -> tuple[str, str] | None:
     except UnicodeDecodeError as error:
         return "invalid_utf8", f"byte {error.start} is not UTF-8 ({error.reason}), expected UTF-8 or UTF-16 with BOM"
     return None
+
+
+# What shells, ssh and kubectl put around the output; longer lines are never banners.
+_BANNER = re.compile(
+    r"(?:[^$#>%]*[$#>%] ?|\+ )?(?:sudo )?nvidia-smi(?:\.exe)?(?: .*)?"
+    r"|[-=*#]{3,}(?: [^=*#]+ [-=*#]{3,})?|==> .* <=="
+    r"|Warning: Permanently added .*|Last login: .*|Connection to .* closed\.?|Defaulted container .*"
+)
+_BANNER_CHARACTERS = 400
+
+
+def is_banner(text: str) -> bool:
+    """Whether a line is what a shell or a remote login puts around the output."""
+    return len(text) <= _BANNER_CHARACTERS and _BANNER.fullmatch(text.strip()) is not None
 
 
 # Sentences that nvidia-smi prints instead of, before or between its rows (domain: NVML texts). Order matters: the

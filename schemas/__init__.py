@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schemas.captures import CAPTURES, SOURCE_ERRORS
-from schemas.columns import arrow_schema
+from schemas.columns import arrow_schema, unstamped_schema
 from schemas.gpu_query import GPU_QUERY
 from schemas.gpu_readings import GPU_EXTRA, GPU_READINGS
 from schemas.mig import GPU_LIST, MIG_DEVICES, MIG_INSTANCES
@@ -22,4 +22,4 @@ TABLES = {
     )
 }
 
-__all__ = ["TABLES", "arrow_schema"]
+__all__ = ["TABLES", "arrow_schema", "unstamped_schema"]

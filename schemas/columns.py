@@ -86,6 +86,11 @@ def arrow_schema(schema: DataFrameSchema) -> pa.Schema:
     return (schema.metadata or {})["arrow"]
 
 
+def unstamped_schema(schema: DataFrameSchema) -> pa.Schema:
+    """The Arrow schema that a parser fills: all but the identity of the capture, which is stamped on later."""
+    return pa.schema([known for known in arrow_schema(schema) if known.name not in ("capture_id", "capture_sha256")])
+
+
 def _native(name: str, test: Callable[[pa.ChunkedArray], Any]) -> Check:
     def check(data: Any) -> Any:
         return test(data.table[data.key])

@@ -17,13 +17,15 @@ from __future__ import annotations
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.csv as pcsv
 
-from pipeline.parsed import Issue, Ledger, Parsed, diagnostic, line_fault, to_utf8
-from pipeline.parsers.smi_csv_cells import is_plain, tail_state
+from pipeline.errors import CaptureError
+from pipeline.parsed import Ledger, Parsed, Remarks, diagnostic, line_fault, to_utf8
+from pipeline.parsers.smi_csv_cells import has_surprise, is_plain, tail_state
 from pipeline.parsers.smi_csv_fields import Header, parse_command, parse_header
 from pipeline.parsers.smi_csv_rows import Chunk, assemble, type_chunk
 
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 8 << 20
 READ_BYTES = 2 << 20
 """Measured: pyarrow's CSV reader is fastest with blocks of 2 MiB; a longer line is a surprise, and goes line by line."""
-MAX_REMARKS = 1000
 _ROW_LIKE = re.compile(
     rb"(?m)^[^\n]*(?:[0-9]{4}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}|GPU-[0-9a-f]{8}-)[^\n]*,"
 )
@@ -48,8 +49,11 @@ def detect(head: bytes) -> bool:
     first = next((line for line in lines if line), "")
     # Other tables have columns called name, index or count too: nvidia-smi parts its cells with comma and blank, and a
     # header of one field is told only in the first line.
-    if any(", " in line and parse_header(line) for line in lines) or ("," not in first and parse_header(first)):
-        return True
+    try:
+        if any(", " in line and parse_header(line) for line in lines) or ("," not in first and parse_header(first)):
+            return True
+    except CaptureError:
+        return True  # a header of nvidia-smi that parse() refuses with its reason
     return _ROW_LIKE.search(head[:65536]) is not None
 
 
@@ -60,11 +64,10 @@ class _State:
     header: Header | None
     line: int = 0
     chunks: list[Chunk] = field(default_factory=list)
-    issues: list[Issue] = field(default_factory=list)
+    remarks: Remarks = field(default_factory=Remarks)
     ledger: Ledger = field(default_factory=Ledger)
     last_row: str | None = None
     pending: list[tuple[int, bytes]] = field(default_factory=list)
-    refusals: dict[str, int] = field(default_factory=dict)
 
 
 def parse(data: bytes, facts: CaptureFacts) -> Parsed:
@@ -98,22 +101,28 @@ def _blocks(data: bytes, at: int, body: int) -> Iterator[tuple[int, int]]:
 
 
 def _by_block(data: bytes, at: int, body: int, state: _State) -> int:
-    """Read blocks until the end, or until a block changes the header: the blocks after it must be read anew."""
+    """Read blocks until the end, or until a block changes the header: the blocks after it must be read anew.
+
+    They are tried in waves that grow: a file of many headers does not have its end tried again and again.
+    """
     header = state.header
     if header is None:
         raise AssertionError("blocks are read under a header")
-    spans = list(_blocks(data, at, body))
-    with ThreadPoolExecutor(min(2, len(spans))) as pool:
-        results = pool.map(lambda span: _clean(data, span, header), spans)
-        for (start, end), chunk in zip(spans, results, strict=True):
-            if chunk is None:
-                for line in data[start : end - 1].split(b"\n"):
-                    _line(line, state)
-                _flush(state)
-                if state.header is not header:
-                    return end
-            else:
-                _accept(chunk, data[start : end - 1], state)
+    spans = _blocks(data, at, body)
+    wave = 2
+    with ThreadPoolExecutor(2) as pool:
+        while tried := list(islice(spans, wave)):
+            wave *= 2
+            results = pool.map(lambda span: _clean(data, span, header), tried)
+            for (start, end), chunk in zip(tried, results, strict=True):
+                if chunk is None:
+                    for line in data[start : end - 1].split(b"\n"):
+                        _line(line, state)
+                    _flush(state)
+                    if state.header is not header:
+                        return end
+                else:
+                    _accept(chunk, data[start : end - 1], state)
     return body
 
 
@@ -133,7 +142,8 @@ def _clean(data: bytes, span: tuple[int, int], header: Header) -> Chunk | None:
     if data.find(b"\r", start, end) >= 0 and data.count(b"\r\n", start, end) != data.count(b"\r", start, end):
         return None
     cells = _cells(pa.py_buffer(data).slice(start, end - start), header)
-    if cells is None:
+    # The reader passes over empty lines, which would shift the line numbers: then there are fewer rows than lines.
+    if cells is None or len(cells[0]) != data.count(b"\n", start, end) or any(map(has_surprise, cells)):
         return None
     chunk = type_chunk(cells, header)
     return None if chunk.has_unparsable else chunk
@@ -150,7 +160,7 @@ def _cells(buffer: pa.Buffer, header: Header) -> list[pa.Array] | None:
         table = pcsv.read_csv(
             pa.BufferReader(buffer),
             read_options=pcsv.ReadOptions(column_names=names, use_threads=False, block_size=READ_BYTES),
-            parse_options=pcsv.ParseOptions(quote_char=False, escape_char=False, ignore_empty_lines=False),
+            parse_options=pcsv.ParseOptions(quote_char=False, escape_char=False, ignore_empty_lines=True),
             convert_options=pcsv.ConvertOptions(column_types=kinds, strings_can_be_null=False),
         )
     except pa.ArrowInvalid:
@@ -165,6 +175,9 @@ def _line(line: bytes, state: _State) -> None:
     fault = line_fault(line)
     if fault:
         _refuse(state, "error", *fault)
+        return
+    if b"\r" in line:
+        _refuse(state, "error", "carriage_return", "found a carriage return within the line, expected none; not used")
         return
     text = line.decode()
     if not text.strip(" \t"):
@@ -189,7 +202,7 @@ def _keep(line: bytes, state: _State) -> None:
 def _not_a_row(text: str, line: bytes, state: _State) -> None:
     remark = diagnostic(text, state.line)
     if remark:
-        state.issues.append(remark)
+        state.remarks.extend([remark])
         state.ledger.refused += 1
     elif _TABLE_LINE.fullmatch(text.strip()):
         state.ledger.structure += 1  # the human table, printed before the rows
@@ -210,12 +223,8 @@ def _not_a_row(text: str, line: bytes, state: _State) -> None:
 
 
 def _refuse(state: _State, severity: Severity, code: str, message: str) -> None:
-    """Refuse the line. A file of a million bad lines has a thousand remarks and a count, not a million remarks."""
     state.ledger.refused += 1
-    before = state.refusals.get(code, 0)
-    state.refusals[code] = before + 1
-    if before < (1 if code == "columns_unknown" else MAX_REMARKS):
-        state.issues.append(Issue(severity, code, message, state.line))
+    state.remarks.add(severity, code, message, state.line)
 
 
 def _flush(state: _State) -> None:
@@ -257,7 +266,7 @@ def _tail(line: bytes, state: _State) -> None:
         # All cells but the last have a comma after them: they are whole. The last one was not recorded to its end.
         number, kept = state.pending.pop()
         message = f"last cell {last!r} has no newline after it and may be cut; it is not used"
-        state.issues.append(Issue("warning", "truncated_cell", message, number, header.fields[-1].name))
+        state.remarks.add("warning", "truncated_cell", message, number, header.fields[-1].name)
         state.header = Header(header.fields[:-1], header.segment)
         state.pending = [(number, kept.rsplit(b",", 1)[0])]
     _flush(state)
@@ -266,13 +275,12 @@ def _tail(line: bytes, state: _State) -> None:
 def _finish(state: _State, facts: CaptureFacts) -> Parsed:
     _flush(state)
     state.ledger.total = state.line
-    for code, count in state.refusals.items():
-        said = sum(issue.code == code for issue in state.issues)
-        if count > said:
-            state.issues.append(Issue("error", code, f"{count - said} more lines are refused for the same reason"))
     tables, remarks = assemble(state.chunks, facts)
+    state.remarks.extend(remarks)
     quarantine = None
     if not state.chunks:
-        failures = [issue.code for issue in state.issues if issue.severity == "error"]
+        failures = [issue.code for issue in state.remarks.issues if issue.severity == "error"]
         quarantine = "columns_unknown" if "columns_unknown" in failures else failures[0] if failures else "no_rows"
-    return Parsed(tables, [*state.issues, *remarks], state.ledger, quarantine)
+        if not failures:
+            state.remarks.add("error", "no_rows", "no line is a row, expected one per GPU; capture it again", None)
+    return Parsed(tables, state.remarks.all(), state.ledger, quarantine)

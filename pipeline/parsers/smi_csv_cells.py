@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 MANY_DISTINCT = frozenset({"timestamp", "float"})
 """Types whose columns are read as plain text: nearly every row has its own."""
 _MAX_TEXT = 1024
-_INT = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+_INT = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _FLOAT = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,9})?", re.ASCII)
 _HEX = re.compile(r"0x[0-9A-Fa-f]{1,16}", re.ASCII)
+_MARKS = ((4, b"/"), (7, b"/"), (10, b" "))
 _TIMESTAMP = re.compile(r"[0-9]{4}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}", re.ASCII)
 _STATES = {"active": {"Active": True, "Not Active": False}, "yesno": {"Yes": True, "No": False}}
 
@@ -78,20 +79,57 @@ def interpret(cells: pa.Array, field: Field) -> Column:
 
 
 def _whole(texts: pa.Array, field: Field) -> pa.Array | None:
-    """Convert a column in one go, or give None when any cell does not fit the field's grammar."""
+    """Convert a column in one go, or give None when any cell does not fit the grammar of `_READERS` to the letter."""
     try:
         if field.type == "timestamp":
-            lengths = pc.min_max(pc.binary_length(texts)).as_py()
-            if lengths != {"min": 23, "max": 23}:
-                return None
-            return pc.cast(pc.replace_substring(texts, "/", "-"), target(field))
-        # What is left of the number must be exactly the unit (or nothing), so that nothing else is trimmed away.
-        rest = pc.unique(pc.ascii_ltrim(texts, "-0123456789."))
+            return _whole_times(texts, field)
+        # What is left of the digits must be exactly the unit (or nothing), so that nothing else is trimmed away.
+        digits = "0123456789." if field.type == "float" else "0123456789"
+        rest = pc.unique(pc.ascii_ltrim(texts, digits))
         if not set(rest.to_pylist()) <= {"", f" {field.unit}"}:
             return None
-        return pc.cast(pc.ascii_rtrim(texts, f" {field.unit}"), target(field))
+        bare = pc.ascii_rtrim(texts, f" {field.unit}")
+        return None if field.type == "float" and not _is_power(bare) else pc.cast(bare, target(field))
     except pa.ArrowInvalid:
         return None
+
+
+def _whole_times(texts: pa.Array, field: Field) -> pa.Array | None:
+    """Times as nvidia-smi prints them; Arrow's own reader would take other separators and a year 0 as well."""
+    if pc.min_max(pc.binary_length(texts)).as_py() != {"min": 23, "max": 23}:
+        return None
+    raw = texts.cast(pa.binary())
+    if any(pc.unique(pc.binary_slice(raw, at, at + 1)).to_pylist() != [mark] for at, mark in _MARKS):
+        return None
+    times = pc.cast(pc.replace_substring(texts, "/", "-"), target(field))
+    return times if pc.min(times).as_py().year >= 1 else None
+
+
+def _is_power(bare: pa.Array) -> bool:
+    """Whether every number has digits, a point and two decimals."""
+    point = pc.min_max(pc.find_substring(bare, ".")).as_py()
+    length = pc.binary_length(bare)
+    decimals = pc.min_max(pc.subtract(length, pc.find_substring(bare, "."))).as_py()
+    return point["min"] >= 1 and decimals == {"min": 3, "max": 3} and pc.max(length).as_py() <= 18  # noqa: PLR2004
+
+
+def has_surprise(cells: pa.Array) -> bool:
+    """Whether a raw column holds a text that only a look at the whole line can place: very long, or a field's name.
+
+    Cells of fields without a column are never interpreted, so that nothing else would notice.
+    """
+    texts = cells.dictionary if pa.types.is_dictionary(cells.type) else cells
+    if (pc.max(pc.binary_length(texts)).as_py() or 0) > _MAX_TEXT:
+        return True
+    if texts is cells:
+        return False  # read whole against its grammar: a name would not fit
+    names = pc.utf8_lower(pc.replace_substring_regex(pc.ascii_trim(texts, " "), r" \[.*\]$", ""))
+    return bool(pc.any(pc.is_in(names, value_set=_field_names())).as_py())
+
+
+@functools.cache
+def _field_names() -> pa.Array:
+    return pa.array(sorted(catalogue()), pa.string())
 
 
 def _distinct(texts: pa.Array, field: Field) -> Column:
@@ -176,8 +214,9 @@ def tail_state(text: str, before: str | None, field: Field) -> str:
     if text.startswith("[") or text == "":
         return "cut"
     if field.type in {"int", "float"}:
-        if field.unit and text.endswith(f" {field.unit}"):
-            return "whole" if _READERS[field.type](text, field) is not None else "cut"
+        number = _bare(text, field.unit)
+        if number != text:
+            return "whole" if (_FLOAT if field.type == "float" else _INT).fullmatch(number) else "cut"
         if " " in text or (before is not None and " " in before):
             return "cut"
         is_power = field.type == "float" and re.fullmatch(r"-?[0-9]+\.[0-9]{2}", text, re.ASCII)

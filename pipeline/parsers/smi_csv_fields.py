@@ -18,6 +18,7 @@ from pipeline.errors import CaptureError
 _CATALOGUE = Path(__file__).parent.parent / "reference" / "smi_fields.csv"
 _CELL = re.compile(r"([A-Za-z][A-Za-z0-9_.]*)(?: \[([^\]]+)\])?", re.ASCII)
 _QUERY = "--query-gpu"
+_COMMON = frozenset({"name", "count", "index", "serial"})
 
 
 @dataclass(frozen=True)
@@ -59,14 +60,15 @@ def field_named(name: str, unit: str = "") -> Field:
 def parse_header(text: str) -> tuple[Field, ...] | None:
     """Fields of a header line, or None when it is none: every cell a name, and half of the names known.
 
-    One known name is not enough: other tables have a column `name` or `count` too.
+    Other tables have a column `name` or `count` too: such names count only where all are known.
     """
     cells = [cell.strip(" ") for cell in text.split(",")]
     matches = [_CELL.fullmatch(cell) for cell in cells]
     if not all(matches):
         return None
     names = [(match[1], match[2] or "") for match in matches if match]
-    if 2 * sum(name.lower() in catalogue() for name, _ in names) < len(names):
+    known = [name.lower() for name, _ in names if name.lower() in catalogue()]
+    if 2 * len(known) < len(names) or (len(known) < len(names) and _COMMON.issuperset(known)):
         return None
     if any(name.lower() == "pid" for name, _ in names):
         raise CaptureError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,17 +12,26 @@ import pyarrow.compute as pc
 from pipeline.parsed import Issue
 from pipeline.parsers.smi_csv_cells import Column, interpret
 from pipeline.tokens import REASONS
-from schemas.columns import TEXT, UTC, arrow_schema
+from schemas.columns import LOCAL, TEXT, UTC, unstamped_schema
 from schemas.gpu_readings import GPU_EXTRA, GPU_READINGS
 
 if TYPE_CHECKING:
     from pipeline.parsed import CaptureFacts
     from pipeline.parsers.smi_csv_fields import Field, Header
 
-_STAMPED = ("capture_id", "capture_sha256")
-_READINGS = pa.schema([known for known in arrow_schema(GPU_READINGS) if known.name not in _STAMPED])
-_EXTRA = pa.schema([known for known in arrow_schema(GPU_EXTRA) if known.name not in _STAMPED])
+_READINGS = unstamped_schema(GPU_READINGS)
+_EXTRA = unstamped_schema(GPU_EXTRA)
+_ANY_TIME = pa.array([datetime(2026, 1, 1)], LOCAL)  # noqa: DTZ001 - local times have no zone
 _DEVICE_KEYS = ("gpu_uuid", "pci_bus_id", "gpu_index")
+
+
+@dataclass(frozen=True)
+class Extra:
+    """Raw cells of a field without a column of its own; `rows` are their positions, None: every row."""
+
+    field: Field
+    cells: pa.Array
+    rows: pa.Array | None = None
 
 
 @dataclass
@@ -31,9 +41,9 @@ class Chunk:
     header: Header
     row_count: int
     columns: dict[str, Column]
-    extra: list[tuple[Field, pa.Array]]
+    extra: list[Extra]
     odd: list[tuple[Field, str, str, int]] = field(default_factory=list)
-    repeated: list[str] = field(default_factory=list)
+    repeated: list[tuple[str, int]] = field(default_factory=list)
     first_line: int = 1
     lines: list[int] | None = None
 
@@ -58,22 +68,41 @@ def type_chunk(cells: list[pa.Array], header: Header) -> Chunk:
     first: dict[str, pa.Array] = {}
     for known, raw in zip(header.fields, cells, strict=True):
         if known.column is None:
-            chunk.extra.append((known, raw))
+            chunk.extra.append(Extra(known, raw))
         elif known.column in first:
-            if not first[known.column].equals(raw):
-                chunk.extra.append((known, raw.dictionary_encode() if pa.types.is_string(raw.type) else raw))
-                chunk.repeated.append(known.name)
+            differing = _differing(first[known.column], raw)
+            if len(differing):
+                chunk.extra.append(Extra(known, _encoded(raw).take(differing), differing))
+                chunk.repeated.append((known.name, differing[0].as_py()))
         else:
             first[known.column] = raw
             typed = interpret(raw, known)
             chunk.columns[known.column] = typed
-            chunk.odd += [(known, text, reason, _first_row(raw, text)) for text, reason in typed.odd]
+            if typed.odd:
+                rows = _first_rows(raw)
+                chunk.odd += [(known, text, reason, rows[text]) for text, reason in typed.odd]
     return chunk
 
 
-def _first_row(raw: pa.Array, text: str) -> int:
-    plain = raw.cast(pa.string()) if pa.types.is_dictionary(raw.type) else raw
-    return int(pc.index(pc.ascii_trim(plain, " "), text).as_py())
+def _encoded(raw: pa.Array) -> pa.Array:
+    return raw if pa.types.is_dictionary(raw.type) else raw.dictionary_encode()
+
+
+def _plain(raw: pa.Array) -> pa.Array:
+    return raw.cast(pa.string()) if pa.types.is_dictionary(raw.type) else raw
+
+
+def _differing(first: pa.Array, second: pa.Array) -> pa.Array:
+    return pc.indices_nonzero(pc.not_equal(_plain(first), _plain(second)))
+
+
+def _first_rows(raw: pa.Array) -> dict[str, int]:
+    """Where each distinct text comes first, all in one pass."""
+    encoded = _encoded(pc.ascii_trim(_plain(raw), " "))
+    places = pa.Table.from_arrays([encoded.indices, _count_from(0, len(raw))], names=["code", "row"])
+    least = places.group_by("code").aggregate([("row", "min")]).to_pydict()
+    texts = encoded.dictionary.to_pylist()
+    return {texts[code]: row for code, row in zip(least["code"], least["row_min"], strict=True)}
 
 
 def assemble(chunks: list[Chunk], facts: CaptureFacts) -> tuple[dict[str, pa.Table], list[Issue]]:
@@ -85,13 +114,12 @@ def assemble(chunks: list[Chunk], facts: CaptureFacts) -> tuple[dict[str, pa.Tab
     sweeps = _sweeps(readings)
     if sweeps is not None:
         readings = readings.set_column(position, _READINGS.field("sweep"), sweeps)
-    extras = [_extra(chunk, known, raw) for chunk in chunks for known, raw in chunk.extra]
+    extras = [_extra(chunk, extra) for chunk in chunks for extra in chunk.extra]
     tables = {"gpu_readings": readings}
     if extras:
         tables["gpu_extra"] = pa.concat_tables(extras).unify_dictionaries()
     remarks = _remarks(chunks)
-    unplaced = readings["observed_local"].null_count < len(readings) == readings["observed_at"].null_count
-    if facts.timezone is not None and unplaced:
+    if facts.timezone is not None and _to_utc(_ANY_TIME, facts.timezone) is None:
         message = f"no time became UTC: expected an IANA zone or an offset, found {facts.timezone!r} in the sidecar"
         remarks.append(Issue("warning", "timezone_unusable", message, None, "timezone"))
     return tables, remarks
@@ -122,18 +150,13 @@ def _readings(chunk: Chunk, facts: CaptureFacts) -> pa.Table:
 
 def _absent(chunk: Chunk, made: dict[str, pa.Array]) -> pa.Array:
     """Why cells are NULL, as one dictionary: the few distinct combinations of reasons are spelled once each."""
-    inapplicable = {"capture_line", "segment", "absent"}
-    if any(name in chunk.columns for name in _DEVICE_KEYS):
-        inapplicable.add("sweep")
+    inapplicable = {"capture_line", "segment", "absent", "sweep"}
     unrecorded = [known.name for known in _READINGS if known.name not in made and known.name not in inapplicable]
     codes = pa.repeat(pa.scalar(0, pa.int32()), chunk.row_count)
     combinations: list[tuple[tuple[str, int], ...]] = [()]
     width = len(REASONS) + 1
-    for name, column in chunk.columns.items():
-        if column.reasons is None:
-            continue
-        step = pc.add(pc.multiply(codes, width), pc.fill_null(pc.add(column.reasons, 1), 0))
-        encoded = step.dictionary_encode()
+    for name, reasons in _reasons(chunk, made).items():
+        encoded = pc.add(pc.multiply(codes, width), pc.fill_null(pc.add(reasons, 1), 0)).dictionary_encode()
         combinations = [
             combinations[value // width] + (((name, value % width - 1),) if value % width else ())
             for value in encoded.dictionary.to_pylist()
@@ -145,6 +168,29 @@ def _absent(chunk: Chunk, made: dict[str, pa.Array]) -> pa.Array:
     ]
     spelled = pa.array([text or None for text in texts], pa.string()).dictionary_encode()
     return pa.DictionaryArray.from_arrays(spelled.indices.take(codes), spelled.dictionary)
+
+
+def _reasons(chunk: Chunk, made: dict[str, pa.Array]) -> dict[str, pa.Array]:
+    """Per column with NULLs, the index into REASONS of each row that has one."""
+    found = {name: column.reasons for name, column in chunk.columns.items() if column.reasons is not None}
+    unrecorded = pa.scalar(REASONS.index("not_recorded"), pa.int32())
+    if "observed_at" in made and made["observed_at"].null_count:
+        # The reason of the local time, or: the offset that tells the two o'clocks of a night apart was not recorded.
+        why = pc.if_else(pc.is_null(made["observed_at"]), unrecorded, pa.scalar(None, pa.int32()))
+        local = found.get("observed_local")
+        found["observed_at"] = why if local is None else pc.coalesce(local, why)
+    nameless = _nameless([made[name] for name in _DEVICE_KEYS if name in made], chunk.row_count)
+    if pc.any(nameless).as_py():
+        found["sweep"] = pc.if_else(nameless, unrecorded, pa.scalar(None, pa.int32()))
+    return found
+
+
+def _nameless(keys: list[Any], n: int) -> Any:
+    """Which rows name no GPU: the device is unknown, not GPU 0."""
+    missing = pa.repeat(pa.scalar(True, pa.bool_()), n)
+    for column in keys:
+        missing = pc.and_(missing, pc.is_null(column))
+    return missing
 
 
 def _to_utc(local: pa.Array, timezone: str | None) -> pa.Array | None:
@@ -162,32 +208,39 @@ def _to_utc(local: pa.Array, timezone: str | None) -> pa.Array | None:
 
 
 def _sweeps(readings: pa.Table) -> pa.Array | None:
-    """Number the sweeps: a new one starts when a GPU of the current one comes again. None when no row names a GPU."""
+    """Number the sweeps: a new one starts when a GPU of the current one comes again. NULL where a row names no GPU."""
+    n = len(readings)
+    nameless = _nameless([readings[name].combine_chunks() for name in _DEVICE_KEYS], n)
+    if pc.all(nameless).as_py():
+        return None
+    codes = _gpu_codes(readings)
+    period = len(pc.unique(codes))
+    is_periodic = n <= period or pc.all(pc.equal(codes.slice(period), codes.slice(0, n - period))).as_py()
+    if is_periodic and not pc.any(nameless).as_py() and len(pc.unique(codes.slice(0, period))) == min(period, n):
+        return pc.add(pc.divide(_count_from(0, n).cast(pa.int64()), period), 1)
+    return pa.array(_count_sweeps(codes.to_pylist(), nameless.to_pylist()), pa.int64())
+
+
+def _gpu_codes(readings: pa.Table) -> pa.Array:
+    """One number per row for what names its GPU; masked UUIDs are equal, so that bus id and index count as well."""
     codes: pa.Array | None = None
     for name in _DEVICE_KEYS:
         column = readings[name]
-        if column.null_count == len(column):
-            continue
         encoded = (column if pa.types.is_dictionary(column.type) else column.dictionary_encode()).combine_chunks()
         indices = pc.fill_null(pc.add(encoded.indices.cast(pa.int64()), 1), 0)
         codes = indices if codes is None else pc.add(pc.multiply(codes, len(encoded.dictionary) + 1), indices)
         codes = codes.dictionary_encode().indices.cast(pa.int64())
-    if codes is None:
-        return None
-    period = len(pc.unique(codes))
-    n = len(codes)
-    if n <= period or pc.all(pc.equal(codes.slice(period), codes.slice(0, n - period))).as_py():
-        first = codes.slice(0, min(period, n))
-        if len(pc.unique(first)) == len(first):
-            return pc.add(pc.divide(_count_from(0, n).cast(pa.int64()), max(period, 1)), 1)
-    return pa.array(_count_sweeps(codes.to_pylist()), pa.int64())
+    return codes
 
 
-def _count_sweeps(codes: list[int]) -> list[int]:
+def _count_sweeps(codes: list[int], nameless: list[bool]) -> list[int | None]:
     seen: set[int] = set()
     sweep = 1
-    sweeps = []
-    for code in codes:
+    sweeps: list[int | None] = []
+    for code, is_nameless in zip(codes, nameless, strict=True):
+        if is_nameless:
+            sweeps.append(None)
+            continue
         if code in seen:
             sweep += 1
             seen.clear()
@@ -196,12 +249,14 @@ def _count_sweeps(codes: list[int]) -> list[int]:
     return sweeps
 
 
-def _extra(chunk: Chunk, known: Field, raw: pa.Array) -> pa.Table:
-    n = chunk.row_count
+def _extra(chunk: Chunk, extra: Extra) -> pa.Table:
+    known, raw = extra.field, extra.cells
+    n = len(raw)
     trimmed = pc.ascii_trim(raw.dictionary, " ").dictionary_encode()
     text = pa.DictionaryArray.from_arrays(trimmed.indices.take(raw.indices), trimmed.dictionary)
     name = pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), n), pa.array([known.name], pa.string()))
-    arrays = [chunk.line_numbers(), name, pa.repeat(pa.scalar(known.is_known, pa.bool_()), n), text, pa.nulls(n, TEXT)]
+    lines = chunk.line_numbers() if extra.rows is None else chunk.line_numbers().take(extra.rows)
+    arrays = [lines, name, pa.repeat(pa.scalar(known.is_known, pa.bool_()), n), text, pa.nulls(n, TEXT)]
     return pa.Table.from_arrays(arrays, schema=_EXTRA)
 
 
@@ -210,13 +265,13 @@ def _remarks(chunks: list[Chunk]) -> list[Issue]:
     found: dict[tuple[str, ...], Issue] = {}
     for chunk in chunks:
         lines: Any = chunk.lines or range(chunk.first_line, chunk.first_line + chunk.row_count)
-        for known, _ in chunk.extra:
+        for known in (extra.field for extra in chunk.extra):
             if not known.is_known:
                 message = f"field {known.name!r} is not in reference/smi_fields.csv; its cells are kept in gpu_extra"
                 found.setdefault(("unknown", known.name), Issue("note", "unknown_field", message, None, known.name))
-        for name in chunk.repeated:
+        for name, row in chunk.repeated:
             message = f"field {name!r} is printed twice and differs; the first is used, the second kept in gpu_extra"
-            found.setdefault(("repeated", name), Issue("warning", "repeated_field", message, lines[0], name))
+            found.setdefault(("repeated", name), Issue("warning", "repeated_field", message, lines[row], name))
         for known, text, reason, row in chunk.odd:
             code = "unparsable_cell" if reason == "unparsable" else "unknown_token"
             message = f"found {text[:80]!r}, expected {_grammar(known)}; the cell is NULL ({reason})"

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pipeline.parsed import Issue, Ledger, Parsed, diagnostic, line_fault, split_lines, to_utf8
+from pipeline.parsed import Issue, Ledger, Parsed, diagnostic, is_banner, line_fault, split_lines, to_utf8
 from pipeline.tokens import absence
-from schemas import TABLES, arrow_schema
+from schemas import TABLES, unstamped_schema
 from schemas.hashes import canonical_mig_uuid, is_masked_uuid, layout_bytes, mig_config_generation, mig_ids, sha256
 
 if TYPE_CHECKING:
@@ -35,21 +35,12 @@ _PROFILE = re.compile(
 _HEX = "[0-9a-fA-F]"
 _GPU_UUID = re.compile(rf"(?:GPU-)?{_HEX}{{8}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{4}}-{_HEX}{{12}}")
 
-# What shells, ssh and kubectl put around the output; longer lines are never banners.
-_BANNER = re.compile(
-    r"(?:[^$#>%]*[$#>%] ?|\+ )?(?:sudo )?nvidia-smi(?:\.exe)?(?: .*)?"
-    r"|[-=*#]{3,}(?: [^=*#]+ [-=*#]{3,})?|==> .* <=="
-    r"|Warning: Permanently added .*|Last login: .*|Connection to .* closed\.?|Defaulted container .*"
-)
-_BANNER_CHARACTERS = 400
-
 _EXPECTED = "expected 'GPU <n>: <name> (UUID: ...)' or an indented 'MIG <profile> Device <k>: (UUID: ...)'"
 
 
 def _table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
     """Rows as the declared table, without the two columns that are stamped later."""
-    fields = [field for field in arrow_schema(TABLES[name]) if field.name not in ("capture_id", "capture_sha256")]
-    return pa.Table.from_pylist(rows, schema=pa.schema(fields))
+    return pa.Table.from_pylist(rows, schema=unstamped_schema(TABLES[name]))
 
 
 def _absent_text(reasons: dict[str, str]) -> str | None:
@@ -89,7 +80,7 @@ class _Reader:
             self.mig(number, line, match)
         elif remark := diagnostic(text, number):
             self.remark(remark)
-        elif len(text) <= _BANNER_CHARACTERS and _BANNER.fullmatch(text.strip()):
+        elif is_banner(text):
             self.parent = None
             ledger.structure += 1
         else:

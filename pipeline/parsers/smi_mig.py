@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pipeline.parsed import Issue, Ledger, Parsed, diagnostic, line_fault, split_lines, to_utf8
-from schemas import TABLES, arrow_schema
+from pipeline.parsed import Issue, Ledger, Parsed, diagnostic, is_banner, line_fault, split_lines, to_utf8
+from schemas import TABLES, unstamped_schema
 
 if TYPE_CHECKING:
     from pipeline.parsed import CaptureFacts
@@ -35,22 +35,12 @@ _NONE_FOUND = re.compile(r"No (GPU|compute) instances found(?:: ([^:]*?))?[. ]*"
 _FAILED = re.compile(r"(?:Unable|Failed) to [^|]*: ([^:|]*)", re.IGNORECASE)
 _NO_MIG = "no_mig_devices"
 
-# What shells, ssh and kubectl put around the output; longer lines are never banners.
-_BANNER = re.compile(
-    r"(?:[^$#>%]*[$#>%] ?|\+ )?(?:sudo )?nvidia-smi(?:\.exe)?(?: .*)?"
-    r"|[-=*#]{3,}(?: [^=*#]+ [-=*#]{3,})?|==> .* <=="
-    r"|Warning: Permanently added .*|Last login: .*|Connection to .* closed\.?|Defaulted container .*"
-)
-_BANNER_CHARACTERS = 400
-
 _EXPECTED = "expected '| <gpu> [<gi>] MIG <profile> <profile id> <instance id> [<start>:<size>] |'"
 
 
 def _table(rows: list[dict[str, Any]]) -> pa.Table:
     """Rows as the declared table, without the two columns that are stamped later."""
-    declared = arrow_schema(TABLES["mig_instances"])
-    fields = [field for field in declared if field.name not in ("capture_id", "capture_sha256")]
-    return pa.Table.from_pylist(rows, schema=pa.schema(fields))
+    return pa.Table.from_pylist(rows, schema=unstamped_schema(TABLES["mig_instances"]))
 
 
 def _sentence(text: str, number: int) -> Issue | None:
@@ -157,7 +147,7 @@ class _Reader:
             else:
                 self.parsed.ledger.structure += 1
                 self.has_answer |= remark.code == _NO_MIG or remark.code.endswith("_instances")
-        elif len(text) <= _BANNER_CHARACTERS and _BANNER.fullmatch(text.strip()):
+        elif is_banner(text):
             self.parsed.ledger.structure += 1
         else:
             self.refuse(number, "unparsed_line", f"found {text[:200]!r}, {_EXPECTED}; remove or re-capture it")

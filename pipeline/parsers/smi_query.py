@@ -18,17 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from pipeline.parsed import CaptureFacts, Parsed, to_utf8
-from pipeline.parsers.smi_query_text import SEPARATOR, Reading, Remarks, Severity, TextReader
+from pipeline.parsed import CaptureFacts, Parsed, Remarks, to_utf8
+from pipeline.parsers.smi_query_text import SEPARATOR, Reading, Severity, TextReader
 from pipeline.parsers.smi_query_xml import XmlReader
 from pipeline.tokens import absence, is_known_token
-from schemas import TABLES, arrow_schema
+from schemas import TABLES, unstamped_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _REFERENCE = Path(__file__).parent.parent / "reference" / "smi_query_fields.csv"
-_STAMPED = ("capture_id", "capture_sha256")
 _BANNER = re.compile(rb"^[ \t]*=+ *NVSMI LOG *=", re.MULTILINE)
 _NUMBER = re.compile(r"(-?[0-9]{1,18}(?:\.[0-9]{1,18})?)(?: ?([A-Za-z%][A-Za-z%/()]{0,15}))?", re.ASCII)
 _EMPTY_LISTS = frozenset({"Processes", "Accounted Processes", "MIG Device"})
@@ -175,16 +174,16 @@ def _encode(cells: tuple[Any, ...], kind: pa.DataType) -> pa.Array:
 
 def _table(reader: TextReader | XmlReader, interpreter: _Interpreter) -> pa.Table:
     """Rows of all readings, in the order of the capture."""
-    schema = arrow_schema(TABLES["gpu_query"])
-    for name in _STAMPED:
-        schema = schema.remove(schema.get_field_index(name))
+    schema = unstamped_schema(TABLES["gpu_query"])
     number = reader.blocks.number
     rows = [
         (reading.line, reading.document, reading.gpu, reading.section, number(reading), reading.label, *cells)
         for reading, cells in ((reading, interpreter.cells(reading)) for reading in reader.readings)
     ]
     columns = zip(*rows, strict=True) if rows else [()] * len(schema)
-    return pa.Table.from_arrays([_encode(cells, place.type) for cells, place in zip(columns, schema, strict=True)], schema=schema)
+    return pa.Table.from_arrays(
+        [_encode(cells, place.type) for cells, place in zip(columns, schema, strict=True)], schema=schema
+    )
 
 
 def _is_xml(body: bytes) -> bool:

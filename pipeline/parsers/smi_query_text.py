@@ -10,16 +10,15 @@ is not known, and stays NULL. Nothing is repaired.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from pipeline.parsed import Issue, Ledger, diagnostic, line_fault, split_lines
+from pipeline.parsed import Ledger, Remarks, diagnostic, line_fault, split_lines
 
 SEPARATOR = " > "
 Severity = Literal["note", "warning", "error"]
 _STEP = 4
 _MAX_DEPTH = 16
-_MAX_REMARKS = 1_000
 _SHORTEST_SENTENCE = 16
 """No sentence that nvidia-smi prints in place of data is shorter; spares looking for one in every broken line."""
 _MAX_LABEL = 128
@@ -43,35 +42,6 @@ class Reading(NamedTuple):
     text: str
     block: int | None = None
     key: tuple[int, str] | None = None
-
-
-@dataclass
-class Remarks:
-    """Remarks of one capture: a damaged file of a million bad lines gets the first thousand of a code, and a count."""
-
-    issues: list[Issue] = field(default_factory=list)
-    failure: str | None = None
-    """Code of the first error that nvidia-smi itself reported, or that ended the reading."""
-    _counts: dict[str, int] = field(default_factory=dict)
-    _last: dict[str, Issue] = field(default_factory=dict)
-
-    def add(self, severity: Severity, code: str, message: str, line: int | None, subject: str | None = None) -> None:
-        """Keep a remark, or only count it where there are too many of its code."""
-        self._counts[code] = count = self._counts.get(code, 0) + 1
-        if count <= _MAX_REMARKS:
-            self.issues.append(Issue(severity, code, message, line, subject))
-        elif count == _MAX_REMARKS + 1:
-            self._last[code] = Issue(severity, code, message, line)
-
-    def all(self) -> list[Issue]:
-        """All remarks, and for each code that had too many, how many more there were."""
-        more = [
-            replace(
-                last, message=f"and {self._counts[code] - _MAX_REMARKS} more like this from here on: {last.message}"
-            )
-            for code, last in self._last.items()
-        ]
-        return self.issues + more
 
 
 @dataclass

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from pipeline.errors import CaptureError
-from pipeline.parsed import Issue, Ledger, diagnostic
-from pipeline.parsers.smi_query_text import SEPARATOR, Blocks, Reading, Remarks
+from pipeline.parsed import Issue, Ledger, Remarks, diagnostic
+from pipeline.parsers.smi_query_text import SEPARATOR, Blocks, Reading
 
 _ROOT = "nvidia_smi_log"
 _MAX_DEPTH = 64

@@ -46,7 +46,7 @@ WRITTEN_OUT = r"a\u{1b}[31mb\u{d}c\u{a}d\u{9}e\u{202e}f\u{200b}g\u{7}\u{9b}"
 @pytest.mark.parametrize("form", ["table", "csv"])
 def test_nothing_controls_the_terminal(form: str) -> None:
     shown = encode(pa.table({HOSTILE: [HOSTILE]}), form).decode()
-    assert shown.count(WRITTEN_OUT) == 2 if form == "table" else 1
+    assert shown.count(WRITTEN_OUT) == 2
     assert {char for char in shown if not char.isprintable()} == {"\n"}
 
 
@@ -108,7 +108,7 @@ def test_json_of_every_kind_of_value() -> None:
     ("column", "text"),
     [
         (pa.array([1], pa.timestamp("ns")), "1970-01-01 00:00:00.000000001"),
-        (pa.array([6585443], pa.date32()), "20000-05-16"),
+        (pa.array([10_957 + 45 * 146_097], pa.date32()), "20000-01-01"),  # 45 cycles of 400 years after 2000
     ],
     ids=["nanoseconds", "year 20000"],
 )

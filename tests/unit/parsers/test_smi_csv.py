@@ -354,6 +354,18 @@ def test_unknown_time_in_utc_has_its_reason(local: str) -> None:
     assert "observed_at" in reasons(row)
 
 
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "", "../../etc/localtime"])
+def test_zone_that_does_not_exist_is_remarked(zone: str) -> None:
+    parsed = read("timestamp, index\n2026/11/02 06:15:41.207, 0\n", timezone=zone)
+    assert codes(parsed) == [("warning", "timezone_unusable", None)]
+
+
+@pytest.mark.xfail(strict=True, reason="a log that lies in the fold as a whole is taken for one with a wrong zone")
+def test_log_within_the_fold_does_not_blame_the_zone() -> None:
+    parsed = read("timestamp, index\n2026/10/25 02:30:00.000, 0\n", timezone="Europe/Berlin")
+    assert parsed.issues == []
+
+
 # -- sweeps --------------------------------------------------------------------------------------------------------------
 
 

@@ -238,7 +238,7 @@ def test_process_list_is_refused_as_a_whole() -> None:
     assert caught.value.code == "unsupported_query"
 
 
-@pytest.mark.parametrize("head", [PROCESSES.encode() + b"\n", b"pid,name\n1,bob\n"], ids=["apps", "foreign"])
+@pytest.mark.parametrize("head", [PROCESSES.encode() + b"\n", b"pid, name\n1, bob\n"], ids=["apps", "foreign"])
 @pytest.mark.xfail(strict=True, raises=CaptureError, reason="detect lets parse_header's CaptureError out: ingest dies")
 def test_recogniser_never_raises(head: bytes) -> None:
     assert smi_csv.detect(head) in (True, False)
@@ -268,6 +268,9 @@ def test_recognised(head: bytes) -> None:
         b"id,name,city\n1,Ada,London\n",
         b"country,name,population,area\nx,y,1,2\n",
         b"0, 1980, 604.18\n",
+        b"name,age\nAda,36\n",
+        b"pid,name\n1,bob\n",
+        b"Chapter 1\nindex\n",
         b"the name of the index\n",
         b"\x00\x01\x02",
         b"GPU 0: A (UUID: GPU-5be0c1d2-77aa-4f10-9c3e-2f6b8d01e4a7)\n",
@@ -277,7 +280,7 @@ def test_not_recognised(head: bytes) -> None:
     assert not smi_csv.detect(head)
 
 
-@pytest.mark.parametrize("head", [b"name,age\nAda,36\n", b"count,word\n3,gpu\n"])
+@pytest.mark.parametrize("head", [b"name, age\nAda, 36\n", b"count, word\n3, gpu\n"])
 @pytest.mark.xfail(strict=True, reason="one known name of two is half of them: another table is taken for a capture")
 def test_one_known_name_is_not_enough(head: bytes) -> None:
     assert not smi_csv.detect(head)
