@@ -89,15 +89,23 @@ class Remarks:
     failure: str | None = None
     """Code of the first error that nvidia-smi itself reported, or that ended the reading."""
     _counts: dict[str, int] = field(default_factory=dict)
-    _last: dict[str, Issue] = field(default_factory=dict)
+    _more: dict[str, tuple[Issue, int]] = field(default_factory=dict)
 
-    def add(self, severity: Severity, code: str, message: str, line: int | None, subject: str | None = None) -> None:
-        """Keep a remark, or only count it where there are too many of its code."""
+    def add(
+        self,
+        severity: Severity,
+        code: str,
+        message: str,
+        line: int | None = None,
+        subject: str | None = None,
+        most: int = MAX_REMARKS,
+    ) -> None:
+        """Keep a remark, or only count it where there are too many (`most`) of its code."""
         self._counts[code] = count = self._counts.get(code, 0) + 1
-        if count <= MAX_REMARKS:
+        if count <= most:
             self.issues.append(Issue(severity, code, message, line, subject))
-        elif count == MAX_REMARKS + 1:
-            self._last[code] = Issue(severity, code, message, line)
+        elif count == most + 1:
+            self._more[code] = (Issue(severity, code, message, line), most)
 
     def extend(self, issues: Iterable[Issue]) -> None:
         """Keep or count several."""
@@ -106,11 +114,10 @@ class Remarks:
 
     def all(self) -> list[Issue]:
         """All remarks, and for each code that had too many, how many more there were."""
-        more = [
-            replace(last, message=f"and {self._counts[code] - MAX_REMARKS} more like this from here on: {last.message}")
-            for code, last in self._last.items()
+        return self.issues + [
+            replace(first, message=f"and {self._counts[code] - most} more like this from here on: {first.message}")
+            for code, (first, most) in self._more.items()
         ]
-        return self.issues + more
 
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))

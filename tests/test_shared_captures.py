@@ -102,7 +102,9 @@ def test_each_refusal_has_an_error(opened: database.Database) -> None:
 
 def test_every_nvidia_smi_capture_is_accepted_whole_but_those_without_columns(opened: database.Database) -> None:
     like = " OR ".join(f"path LIKE 'captures/{pattern}'" for pattern in SMI)
-    found = ask(opened, f"SELECT path, status_reason FROM captures WHERE ({like}) AND status <> 'accepted' ORDER BY path")  # noqa: S608
+    found = ask(
+        opened, f"SELECT path, status_reason FROM captures WHERE ({like}) AND status <> 'accepted' ORDER BY path"
+    )  # noqa: S608
     assert found == [
         {"path": "captures/smi_csv/llamacpp-noheader-nounits-4gpu.csv", "status_reason": "columns_unknown"},
         {"path": "captures/smi_csv/plato-noheader-units.csv", "status_reason": "columns_unknown"},

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.csv as pcsv
 
 from pipeline.errors import CaptureError
-from pipeline.parsed import Ledger, Parsed, Remarks, diagnostic, line_fault, to_utf8
+from pipeline.parsed import MAX_REMARKS, Ledger, Parsed, Remarks, diagnostic, line_fault, to_utf8
 from pipeline.parsers.smi_csv_cells import has_surprise, is_plain, tail_state
 from pipeline.parsers.smi_csv_fields import Header, parse_command, parse_header
 from pipeline.parsers.smi_csv_rows import Chunk, assemble, type_chunk
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 8 << 20
 READ_BYTES = 2 << 20
-"""Measured: pyarrow's CSV reader is fastest with blocks of 2 MiB; a longer line is a surprise, and goes line by line."""
+"""Measured: the CSV reader is fastest with 2 MiB; a longer line is a surprise, and goes line by line."""
 _ROW_LIKE = re.compile(
     rb"(?m)^[^\n]*(?:[0-9]{4}/[0-9]{2}/[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}|GPU-[0-9a-f]{8}-)[^\n]*,"
 )
@@ -224,7 +224,8 @@ def _not_a_row(text: str, line: bytes, state: _State) -> None:
 
 def _refuse(state: _State, severity: Severity, code: str, message: str) -> None:
     state.ledger.refused += 1
-    state.remarks.add(severity, code, message, state.line)
+    # Without a header every line has the same fault: it is said once.
+    state.remarks.add(severity, code, message, state.line, most=1 if code == "columns_unknown" else MAX_REMARKS)
 
 
 def _flush(state: _State) -> None:
@@ -253,8 +254,8 @@ def _tail(line: bytes, state: _State) -> None:
     last = cells[-1].strip(" \r")
     earlier = None if before is None else before.rsplit(",", 1)[-1].strip(" \r")
     verdict = "cut" if len(cells) < len(header.fields) else tail_state(last, earlier, header.fields[-1])
-    if verdict == "unknown" and len(cells) == 1:
-        verdict = "cut"
+    if verdict == "unknown" and not line.rpartition(b",")[0].strip():
+        verdict = "cut"  # nothing would be left of the row
     if verdict == "cut" and diagnostic(text, 1) is None:
         state.line += 1
         wanted = f"{len(header.fields)} whole cells and a newline"

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 MANY_DISTINCT = frozenset({"timestamp", "float"})
 """Types whose columns are read as plain text: nearly every row has its own."""
 _MAX_TEXT = 1024
-_INT = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+_MAX_DIGITS = 18
+_INT = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _FLOAT = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,9})?", re.ASCII)
 _HEX = re.compile(r"0x[0-9A-Fa-f]{1,16}", re.ASCII)
 _MARKS = ((4, b"/"), (7, b"/"), (10, b" "))
@@ -89,7 +90,8 @@ def _whole(texts: pa.Array, field: Field) -> pa.Array | None:
         if not set(rest.to_pylist()) <= {"", f" {field.unit}"}:
             return None
         bare = pc.ascii_rtrim(texts, f" {field.unit}")
-        return None if field.type == "float" and not _is_power(bare) else pc.cast(bare, target(field))
+        fits = _is_power(bare) if field.type == "float" else pc.max(pc.binary_length(bare)).as_py() <= _MAX_DIGITS
+        return pc.cast(bare, target(field)) if fits else None
     except pa.ArrowInvalid:
         return None
 
@@ -102,7 +104,7 @@ def _whole_times(texts: pa.Array, field: Field) -> pa.Array | None:
     if any(pc.unique(pc.binary_slice(raw, at, at + 1)).to_pylist() != [mark] for at, mark in _MARKS):
         return None
     times = pc.cast(pc.replace_substring(texts, "/", "-"), target(field))
-    return times if pc.min(times).as_py().year >= 1 else None
+    return times if pc.min(pc.year(times)).as_py() >= 1 else None
 
 
 def _is_power(bare: pa.Array) -> bool:
@@ -110,7 +112,7 @@ def _is_power(bare: pa.Array) -> bool:
     point = pc.min_max(pc.find_substring(bare, ".")).as_py()
     length = pc.binary_length(bare)
     decimals = pc.min_max(pc.subtract(length, pc.find_substring(bare, "."))).as_py()
-    return point["min"] >= 1 and decimals == {"min": 3, "max": 3} and pc.max(length).as_py() <= 18  # noqa: PLR2004
+    return bool(point["min"] >= 1 and decimals == {"min": 3, "max": 3} and pc.max(length).as_py() <= _MAX_DIGITS)
 
 
 def has_surprise(cells: pa.Array) -> bool:

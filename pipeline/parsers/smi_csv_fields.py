@@ -18,7 +18,7 @@ from pipeline.errors import CaptureError
 _CATALOGUE = Path(__file__).parent.parent / "reference" / "smi_fields.csv"
 _CELL = re.compile(r"([A-Za-z][A-Za-z0-9_.]*)(?: \[([^\]]+)\])?", re.ASCII)
 _QUERY = "--query-gpu"
-_COMMON = frozenset({"name", "count", "index", "serial"})
+_COMMON = frozenset({"name", "count", "serial"})
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def field_named(name: str, unit: str = "") -> Field:
 def parse_header(text: str) -> tuple[Field, ...] | None:
     """Fields of a header line, or None when it is none: every cell a name, and half of the names known.
 
-    Other tables have a column `name` or `count` too: such names count only where all are known.
+    Other tables have a column `name` or `count` too: such names alone count only beside names with dots.
     """
     cells = [cell.strip(" ") for cell in text.split(",")]
     matches = [_CELL.fullmatch(cell) for cell in cells]
@@ -68,7 +68,8 @@ def parse_header(text: str) -> tuple[Field, ...] | None:
         return None
     names = [(match[1], match[2] or "") for match in matches if match]
     known = [name.lower() for name, _ in names if name.lower() in catalogue()]
-    if 2 * len(known) < len(names) or (len(known) < len(names) and _COMMON.issuperset(known)):
+    is_foreign = any("." not in name and name.lower() not in catalogue() for name, _ in names)
+    if 2 * len(known) < len(names) or (is_foreign and _COMMON.issuperset(known)):
         return None
     if any(name.lower() == "pid" for name, _ in names):
         raise CaptureError(

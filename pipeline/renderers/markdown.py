@@ -119,7 +119,9 @@ def _lines(block: _Block, allowed: int) -> list[str]:
     if left_out == 0:
         return [*block.head, *shown]
     total = len(block.rows)
-    where = f"**{left_out} of {total} rows are left out here;** all are in acceptance.json, table {_code(block.table_id)}."
+    where = (
+        f"**{left_out} of {total} rows are left out here;** all are in acceptance.json, table {_code(block.table_id)}."
+    )
     return [*block.head, *shown, "", where]
 
 

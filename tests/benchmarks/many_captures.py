@@ -1,6 +1,6 @@
 """Ingest of 2,000 small captures, and the same again, when nothing has changed.
 
-    python tests/benchmarks/many_captures.py [CAPTURES]
+python tests/benchmarks/many_captures.py [CAPTURES]
 """
 
 from __future__ import annotations

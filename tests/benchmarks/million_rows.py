@@ -128,7 +128,9 @@ def main() -> None:
             for name, command in commands.items():
                 shutil.rmtree(store, ignore_errors=True)
                 figures[name].append(measure(command))
-        medians = {name: [statistics.median(column) for column in zip(*runs_, strict=True)] for name, runs_ in figures.items()}
+        medians = {
+            name: [statistics.median(column) for column in zip(*runs_, strict=True)] for name, runs_ in figures.items()
+        }
         ours = medians["gpu-evidence"]
         print(f"{'':14}{'wall s':>8}{'cpu s':>8}{'peak MiB':>10}{'wall, ours/theirs':>20}")
         for name, (wall, cpu, peak) in medians.items():

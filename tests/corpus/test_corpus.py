@@ -54,7 +54,9 @@ def as_json(value: Any) -> Any:
 def without_unasked(absent: str | None, expected: dict[str, Any]) -> str | None:
     """Leave out the columns that the row does not name: that they were not recorded is not worth spelling out."""
     pairs = (absent or "").split()
-    return " ".join(pair for pair in pairs if pair.split("=")[0] in expected or not pair.endswith("=not_recorded")) or None
+    return (
+        " ".join(pair for pair in pairs if pair.split("=")[0] in expected or not pair.endswith("=not_recorded")) or None
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -101,7 +103,10 @@ def test_capture_is_accounted_for_and_keeps_the_rules_of_its_tables(path: Path) 
     for name, table in parsed.tables.items():
         key = pa.array(["ab" * 32] * len(table), pa.dictionary(pa.int32(), pa.string()))
         schema = arrow_schema(TABLES[name])
-        arrays = [key if field.name.startswith("capture_") and field.name != "capture_line" else table[field.name] for field in schema]
+        arrays = [
+            key if field.name.startswith("capture_") and field.name != "capture_line" else table[field.name]
+            for field in schema
+        ]
         assert broken_rules(name, pa.table(arrays, schema=schema)) == {}
 
 

@@ -198,7 +198,9 @@ def test_hostile_folder_costs_only_what_is_bad(tmp_path: Path, monkeypatch: pyte
     counts = "total_count, header_count, row_count, refused_count"
     (row,) = database.rows(f"SELECT {counts} FROM captures WHERE path = 'captures/longline.csv'").to_pylist()  # noqa: S608
     assert tuple(row.values()) == (5, 1, 3, 1)
-    query = "SELECT core_temp_c FROM gpu_readings JOIN captures USING (capture_id) WHERE path LIKE '%longline%' ORDER BY 1"
+    query = (
+        "SELECT core_temp_c FROM gpu_readings JOIN captures USING (capture_id) WHERE path LIKE '%longline%' ORDER BY 1"
+    )
     assert database.rows(query).column(0).to_pylist() == [41, 43, 45]
 
     again = CliRunner().invoke(cli, ["ingest", "captures", "--json"])

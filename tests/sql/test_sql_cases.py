@@ -55,7 +55,10 @@ def complete(given: dict[str, list[dict[str, Any]]]) -> dict[str, pa.Table]:
     described = {row["capture_id"] for row in given.get("captures", [])}
     captures = [*given.get("captures", []), *({"capture_id": name} for name in sorted(named - described))]
     base = {"status": "accepted", "counted": "lines"}
-    captures = [base | {"path": f"{row['capture_id']}.txt", "capture_sha256": f"sha-{row['capture_id']}"} | row for row in captures]
+    captures = [
+        base | {"path": f"{row['capture_id']}.txt", "capture_sha256": f"sha-{row['capture_id']}"} | row
+        for row in captures
+    ]
     filled: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES} | {"captures": captures}
     for name, rows in given.items():
         if name != "captures":

@@ -90,7 +90,19 @@ def test_only_these_modules_import(library: str, users: set[str]) -> None:
     assert found == users
 
 
-WRITES = {"write_text", "write_bytes", "mkdir", "unlink", "rename", "replace", "link", "fsync", "chmod", "touch", "rmdir"}
+WRITES = {
+    "write_text",
+    "write_bytes",
+    "mkdir",
+    "unlink",
+    "rename",
+    "replace",
+    "link",
+    "fsync",
+    "chmod",
+    "touch",
+    "rmdir",
+}
 
 
 @pytest.mark.parametrize("module", SOURCES)

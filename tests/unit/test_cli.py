@@ -254,7 +254,9 @@ def test_claims_that_are_not_verified_are_indeterminate(
 
 def test_report_on_a_part_of_the_store(bundled: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(bundled[0])
-    done = invoke("report", "--path", "captures/rtx-a5000", "--reports", "part", "--format", "json", "--require", "pass")
+    done = invoke(
+        "report", "--path", "captures/rtx-a5000", "--reports", "part", "--format", "json", "--require", "pass"
+    )
     assert done.stdout.startswith("PASS: ")
     (file,) = (bundled[0] / "part").iterdir()
     text = file.read_text(encoding="utf-8")
@@ -459,9 +461,7 @@ def test_queries_that_read_are_answered(locked: tuple[Database, Path], query: st
     assert locked[0].query(query).num_columns > 0
 
 
-@pytest.mark.parametrize(
-    "query", ["COPY (SELECT 1) TO 'new.csv'", "SELECT * FROM read_csv('/etc/passwd')"]
-)
+@pytest.mark.parametrize("query", ["COPY (SELECT 1) TO 'new.csv'", "SELECT * FROM read_csv('/etc/passwd')"])
 def test_refused_query_is_one_error_with_exit_code_2(filled: Path, query: str) -> None:
     done = invoke("sql", query, code=2)
     assert done.stdout == ""
@@ -541,9 +541,7 @@ needs_script = pytest.mark.skipif(not SCRIPT.exists(), reason="the package is no
 
 
 def script(home: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [str(SCRIPT), *arguments], cwd=home, capture_output=True, check=False, timeout=120, **options
-    )
+    return subprocess.run([str(SCRIPT), *arguments], cwd=home, capture_output=True, check=False, timeout=120, **options)
 
 
 @needs_script

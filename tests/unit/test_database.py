@@ -376,7 +376,9 @@ def test_every_column_has_a_description(entry: dict[str, Any]) -> None:
     assert len(set(names)) == len(names)
 
 
-NO_EVIDENCE = pytest.mark.xfail(strict=True, reason="acceptance describes (and promises) a column evidence: there is none")
+NO_EVIDENCE = pytest.mark.xfail(
+    strict=True, reason="acceptance describes (and promises) a column evidence: there is none"
+)
 
 
 @pytest.mark.parametrize(
@@ -393,7 +395,9 @@ def test_comments_are_in_the_database(opened: database.Database) -> None:
     ).to_pylist()
     ours = {*TABLES, *(Path(view).name for view in VIEWS)}
     assert {row["table_name"] for row in found} >= ours
-    missing = [(row["table_name"], row["column_name"]) for row in found if row["table_name"] in ours and not row["comment"]]
+    missing = [
+        (row["table_name"], row["column_name"]) for row in found if row["table_name"] in ours and not row["comment"]
+    ]
     assert missing == []
     views = opened.query("SELECT view_name, comment FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal")
     described = {row["view_name"] for row in views.to_pylist() if row["comment"]}
@@ -426,7 +430,9 @@ def test_public_columns_are_there(name: str) -> None:
 
 def answers(expression: str, rows: Sequence[Sequence[Any]], names: str) -> list[Any]:
     literal = ", ".join(
-        "(" + ", ".join("NULL" if cell is None else f"'{cell}'" if isinstance(cell, str) else str(cell) for cell in row) + ")"
+        "("
+        + ", ".join("NULL" if cell is None else f"'{cell}'" if isinstance(cell, str) else str(cell) for cell in row)
+        + ")"
         for row in rows
     )
     sql = f"SELECT {expression} AS x FROM (VALUES {literal}) AS t (n, {names}) ORDER BY n"
@@ -487,7 +493,17 @@ def test_gpu_device_id() -> None:
         (9, None, None, None, None, capture),
     ]
     at = "@0123456789ab"
-    expected = [GPU, GPU, f"GPU 0{at}", f"GPU 2{at}", f"GPU bus{at}", f"{masked}{at}", f"GPU 0{at}", f"GPU bus{at}", None]
+    expected = [
+        GPU,
+        GPU,
+        f"GPU 0{at}",
+        f"GPU 2{at}",
+        f"GPU bus{at}",
+        f"{masked}{at}",
+        f"GPU 0{at}",
+        f"GPU bus{at}",
+        None,
+    ]
     typed = "gpu_device_id(u::VARCHAR, m::BOOLEAN, b::VARCHAR, i::INTEGER, c)"
     assert answers(typed, rows, "u, m, b, i, c") == expected
 

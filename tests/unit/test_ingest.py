@@ -208,9 +208,7 @@ def test_time_finer_than_the_table_holds_is_cut_and_not_a_crash(
 
 
 @pytest.mark.parametrize("text", ["a\0b", "x" * 100_000, "\u202e", "'; DROP TABLE captures; --", ""])
-def test_facts_may_hold_any_text(
-    store: Store, write_capture: WriteCapture, read_table: ReadTable, text: str
-) -> None:
+def test_facts_may_hold_any_text(store: Store, write_capture: WriteCapture, read_table: ReadTable, text: str) -> None:
     file = write_capture("list.txt", LISTING, host=text, set=text, note=text, command=text, timezone=text)
     assert ingest(store, [file]).ingested == 1
     assert read_table(store, "captures", "host", "set", "note", "command", "timezone") == [(text,) * 5]

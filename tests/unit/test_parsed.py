@@ -109,7 +109,9 @@ def test_known_sentence(sentence: str, code: str, severity: str) -> None:
         assert (found.code, found.severity, found.line) == (code, severity, 7)
 
 
-@pytest.mark.parametrize("text", ["", "0, A, 1.00 W", "devices were found", "a line: No devices were found", "nvidia-smi -q"])
+@pytest.mark.parametrize(
+    "text", ["", "0, A, 1.00 W", "devices were found", "a line: No devices were found", "nvidia-smi -q"]
+)
 def test_other_text_is_no_sentence(text: str) -> None:
     assert diagnostic(text, 1) is None
 

@@ -152,7 +152,9 @@ def test_devices_carry_their_marks(report: Report) -> None:
 
 
 def test_facts_of_the_gpus(report: Report) -> None:
-    found = {item["device_id"]: (item["partitioning"], item["supported_capabilities"]) for item in rows(report, "facts")}
+    found = {
+        item["device_id"]: (item["partitioning"], item["supported_capabilities"]) for item in rows(report, "facts")
+    }
     assert found == {
         H100: ("none", "mig"),
         RTX_3070: ("none", "none"),

@@ -100,7 +100,9 @@ def test_capture_whose_rows_are_all_refused_is_quarantined() -> None:
 
 
 def test_rows_say_why_a_cell_is_null() -> None:
-    (row,) = from_rows("source_errors", [{"capture_id": A, "severity": "note", "code": "c", "message": "m"}]).to_pylist()
+    (row,) = from_rows(
+        "source_errors", [{"capture_id": A, "severity": "note", "code": "c", "message": "m"}]
+    ).to_pylist()
     assert row["capture_sha256"] is None
     assert row["absent"] == "capture_sha256=not_recorded"
 
@@ -116,9 +118,7 @@ def test_remark_that_breaks_the_rules_of_remarks_is_a_fault_of_ours() -> None:
 
 
 def test_same_table_gives_the_same_bytes_and_comes_back_whole() -> None:
-    first, second = (
-        _made(_item(A, HEADER + b"0, x, 1 %\n1, x, [N/A]\n"))["gpu_readings"] for _ in range(2)
-    )
+    first, second = (_made(_item(A, HEADER + b"0, x, 1 %\n1, x, [N/A]\n"))["gpu_readings"] for _ in range(2))
     assert bytes(encode(first)) == bytes(encode(second))
     back = pq.read_table(pa.BufferReader(encode(first)))
     assert back.schema.names == first.schema.names

@@ -40,7 +40,8 @@ def test_unknown_bracket_is_an_error_worth_a_remark(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "0", "None", "none", "null", "NaN", "-", "no", "[N/A", "N/A]", "n/a.", "[", "]", "[N/A] W", "Error"]
+    "text",
+    ["", " ", "0", "None", "none", "null", "NaN", "-", "no", "[N/A", "N/A]", "n/a.", "[", "]", "[N/A] W", "Error"],
 )
 def test_other_text_may_be_a_value(text: str) -> None:
     assert absence(text) is None

@@ -239,7 +239,6 @@ STRICT = [
 
 
 @pytest.mark.parametrize(("field", "column", "text"), STRICT)
-@pytest.mark.xfail(strict=True, reason="_whole accepts texts that the field's own reader refuses")
 def test_whole_conversion_has_the_grammar_of_the_single_cell(field: str, column: str, text: str) -> None:
     alone = read(f"index, {field}\n0, {text}\n")
     beside = read(f"index, {field}\n0, {text}\n1, [N/A]\n")

@@ -1,4 +1,4 @@
-"""Field names: header lines, aliases, command lines, unknown and repeated fields, and what is no --query-gpu capture."""
+"""Field names: header lines, aliases, command lines, unknown and repeated fields, what is no --query-gpu capture."""
 
 from __future__ import annotations
 
@@ -126,7 +126,9 @@ def test_command_that_names_no_columns(command: str | None) -> None:
     assert parse_command(command) is None
 
 
-@pytest.mark.parametrize("command", ["nvidia-smi --query-gpu=index,clocks.sm", "nvidia-smi --query-gpu index,clocks.sm"])
+@pytest.mark.parametrize(
+    "command", ["nvidia-smi --query-gpu=index,clocks.sm", "nvidia-smi --query-gpu index,clocks.sm"]
+)
 def test_capture_without_header_is_read_with_its_command(command: str) -> None:
     parsed = read("0, 1980 MHz\n1, 345 MHz\n", command=f"{command} --format=csv,noheader")
     assert values(parsed, "sm_clock_mhz") == [1980, 345]
@@ -140,8 +142,8 @@ def test_capture_without_header_and_command_is_quarantined_with_one_remark() -> 
     parsed = read("2025/09/08 14:14:37.120, 0, 11409\n" * 50)
     assert parsed.quarantine == "columns_unknown"
     assert parsed.ledger.refused == 50
-    assert codes(parsed) == [("error", "columns_unknown", 1), ("error", "columns_unknown", None)]
-    assert "49 more lines" in parsed.issues[1].message
+    assert codes(parsed) == [("error", "columns_unknown", 1), ("error", "columns_unknown", 2)]
+    assert "49 more like this" in parsed.issues[1].message
     assert parsed.tables == {}
 
 
@@ -239,7 +241,6 @@ def test_process_list_is_refused_as_a_whole() -> None:
 
 
 @pytest.mark.parametrize("head", [PROCESSES.encode() + b"\n", b"pid, name\n1, bob\n"], ids=["apps", "foreign"])
-@pytest.mark.xfail(strict=True, raises=CaptureError, reason="detect lets parse_header's CaptureError out: ingest dies")
 def test_recogniser_never_raises(head: bytes) -> None:
     assert smi_csv.detect(head) in (True, False)
 
@@ -281,6 +282,5 @@ def test_not_recognised(head: bytes) -> None:
 
 
 @pytest.mark.parametrize("head", [b"name, age\nAda, 36\n", b"count, word\n3, gpu\n"])
-@pytest.mark.xfail(strict=True, reason="one known name of two is half of them: another table is taken for a capture")
 def test_one_known_name_is_not_enough(head: bytes) -> None:
     assert not smi_csv.detect(head)
