@@ -184,7 +184,7 @@ def _verified(store: Store, name: str, digest: str) -> pa.Buffer:
 def _reference(connection: duckdb.DuckDBPyConnection) -> None:
     """Facts that are ours and not the evidence's: ref_products, ref_mig_profiles, ref_smi_fields, ..."""
     for file in sorted(_REFERENCE.glob("*.csv")):
-        names = file.open(encoding="utf-8").readline().strip().split(",")
+        names = file.read_text(encoding="utf-8").partition("\n")[0].split(",")
         kinds = pcsv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=[""]
         )

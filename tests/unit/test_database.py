@@ -1,9 +1,10 @@
 """The database: locked, over exactly what the head lists, and described wherever somebody looks."""
 
+# ruff: noqa: S608 - queries are put together from names of our own
+
 from __future__ import annotations
 
 import gc
-import os
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,7 +58,7 @@ def count(found: database.Database, name: str) -> int:
     return counted
 
 
-# -- locked --------------------------------------------------------------------------------------------------------------
+# -- locked ------------------------------------------------------------------------------------------------------------
 
 ATTACKS = {
     "read-csv": "SELECT * FROM read_csv('{secret}')",
@@ -136,7 +137,7 @@ def test_statement_is_refused_and_leaves_no_file(
         opened.query(sql)
     assert caught.value.code in {"sql_refused", "sql_failed"}
     assert "s3cret" not in str(caught.value)
-    assert os.listdir(tmp_path) == ["secret.csv"]
+    assert list(tmp_path.iterdir()) == [secret]
     assert in_this_process.num_rows == count(opened, "gpu_list")
 
 
@@ -216,7 +217,7 @@ def test_no_file_stays_open() -> None:
     assert [str(warning.message) for warning in caught] == []
 
 
-# -- what is read --------------------------------------------------------------------------------------------------------
+# -- what is read ------------------------------------------------------------------------------------------------------
 
 
 def test_every_listed_segment_is_read(opened: database.Database) -> None:
@@ -342,7 +343,7 @@ def test_export_does_not_overwrite(store: Store, tmp_path: Path) -> None:
     assert target.read_bytes() == b"something else"
 
 
-# -- described -----------------------------------------------------------------------------------------------------------
+# -- described ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -408,12 +409,12 @@ def test_comments_are_in_the_database(opened: database.Database) -> None:
 PUBLIC = {
     "captures": "capture_id capture_sha256 kind path bytes source is_simulated captured_at status claim_status",
     "source_errors": "capture_id capture_line severity code subject message",
-    "devices": "device_id parent_device_id device_kind model product pci_bus_id driver_version vbios_version mig_profile "
-    "gpu_instance_slices memory_gb gpu_instance_id compute_instance_id config_generation is_stale observed_at source "
+    "devices": "device_id parent_device_id device_kind model product pci_bus_id driver_version vbios_version "
+    "mig_profile gpu_instance_slices memory_gb gpu_instance_id compute_instance_id config_generation is_stale observed_at source "
     "is_simulated capture_id",
     "device_facts": "device_id fact value is_known source reason_code capture_id capture_line",
-    "mig_layouts": "parent_device_id config_generation layout_sha256 child_count observed_at is_current is_partial_view "
-    "capture_id",
+    "mig_layouts": "parent_device_id config_generation layout_sha256 child_count observed_at is_current "
+    "is_partial_view capture_id",
     "acceptance": "subject requirement verdict reason_code evidence",
 }
 
@@ -425,7 +426,7 @@ def test_public_columns_are_there(name: str) -> None:
     assert set(PUBLIC[name].split()) <= set(EMPTY.rows(f"SELECT * FROM {name}").column_names)
 
 
-# -- macros --------------------------------------------------------------------------------------------------------------
+# -- macros ------------------------------------------------------------------------------------------------------------
 
 
 def answers(expression: str, rows: Sequence[Sequence[Any]], names: str) -> list[Any]:

@@ -76,7 +76,6 @@ def test_row_that_breaks_a_rule_is_refused_with_its_line(
     assert errors == [("empty", None, "error"), ("rule_broken", 3, "error")]
 
 
-@pytest.mark.xfail(strict=True, reason="smi_csv: a blank line among clean rows becomes a row")
 def test_blank_line_is_no_row(store: Store, write_capture: WriteCapture, read_table: ReadTable) -> None:
     file = write_capture("gpu.csv", "index, name\n0, x\n\n1, y\n")
     assert ingest(store, [file]).rows["gpu_readings"] == 2

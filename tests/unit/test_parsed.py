@@ -99,7 +99,7 @@ def test_line_fault(line: bytes, code: str | None) -> None:
         ("No MIG-enabled devices found.", "no_mig_devices", "warning"),
         ("bash: nvidia-smi: command not found", "tool_not_found", "error"),
         ("sh: 1: nvidia-smi: not found", "tool_not_found", "error"),
-        ("/tmp/x.sh: line 3: nvidia-smi: command not found", "tool_not_found", "error"),
+        ("./x.sh: line 3: nvidia-smi: command not found", "tool_not_found", "error"),
     ],
 )
 def test_known_sentence(sentence: str, code: str, severity: str) -> None:

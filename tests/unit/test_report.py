@@ -46,8 +46,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 @pytest.fixture(scope="module")
-def report(store: Store) -> Report:
-    return build(database.connect(store, materialise=True))
+def opened(store: Store) -> database.Database:
+    return database.connect(store, materialise=True)
+
+
+@pytest.fixture(scope="module")
+def report(opened: database.Database) -> Report:
+    return build(opened)
 
 
 def table(report: Report, name: str) -> ReportTable:
@@ -66,7 +71,7 @@ def row(report: Report, name: str, key: str, value: str) -> dict[str, Cell]:
 
 
 def test_counts_of_the_first_page(report: Report) -> None:
-    # 9 files: 4 of the simulated A100, 2 of the H100, 1 of the RTX 3070, 2 of the RTX A5000 (of which the log is made up).
+    # 9 files: 4 of the simulated A100, 2 of the H100, 1 of the RTX 3070, 2 of the RTX A5000 (its log is made up).
     assert dict(report.facts) == {
         "Captures": 9,
         "Accepted whole": 9,
@@ -249,10 +254,9 @@ def test_two_stores_of_the_same_captures_give_the_same_report(report: Report, tm
     assert as_text(again) == as_text(report)
 
 
-def test_report_on_some_captures_only(store: Store) -> None:
-    everything = database.connect(store)
+def test_report_on_some_captures_only(store: Store, opened: database.Database) -> None:
     sql = "SELECT capture_id FROM captures WHERE path LIKE '%rtx-3070%'"
-    ids = everything.query(sql)["capture_id"].to_pylist()
+    ids = opened.query(sql)["capture_id"].to_pylist()
     found = build(database.connect(store, ids, materialise=True))
     assert dict(found.facts)["Captures"] == dict(found.facts)["GPUs"] == 1
     assert [item["device_id"] for item in rows(found, "facts")] == [RTX_3070]
@@ -260,8 +264,8 @@ def test_report_on_some_captures_only(store: Store) -> None:
     assert found.headline == "1 of 1 requirements pass, 0 fail, 0 are indeterminate."
 
 
-def test_report_on_nothing_is_indeterminate() -> None:
-    found = build(database.empty())
+def test_report_on_nothing_is_indeterminate(store: Store) -> None:
+    found = build(database.connect(store, [], materialise=True))
     assert found.overall == "indeterminate"
     assert found.headline == "There is no evidence: nothing can be said."
     assert found.verdicts == ()
@@ -270,7 +274,7 @@ def test_report_on_nothing_is_indeterminate() -> None:
     assert all(part.empty for section in found.sections for part in section.tables)
 
 
-# -- fold ----------------------------------------------------------------------------------------------------------------
+# -- fold --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -493,7 +493,12 @@ def test_clean_block_takes_the_fast_path_and_dirty_ones_do_not(monkeypatch: pyte
     in_blocks(monkeypatch, 1000)
     slow: list[bytes] = []
     original = smi_csv._line
-    monkeypatch.setattr(smi_csv, "_line", lambda line, state: (slow.append(line), original(line, state)))
+
+    def counted(line: bytes, state: Any) -> None:
+        slow.append(line)
+        original(line, state)
+
+    monkeypatch.setattr(smi_csv, "_line", counted)
     parsed = read("\n".join(lines) + "\n")
     assert values(parsed, "sm_clock_mhz") == list(range(40))
     # The header, and the lines of the one block with the blanks in it.
