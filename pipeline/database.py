@@ -40,7 +40,7 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 }
 LARGE = frozenset({"clocks_event_reasons"})
 """Marts with several rows per reading: never materialised."""
-_READS = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
+_EXPLAIN = re.compile(r"\s*explain\s+(?:analyze\s+)?(?:\([^()]*\)\s*)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -62,16 +62,25 @@ class Database:
 
     def query(self, sql: str) -> pa.Table:
         """Run one reading statement of an analyst and return its rows."""
+        kind = self._only_statement(sql)
+        if kind == duckdb.StatementType.EXPLAIN:
+            # EXPLAIN ANALYZE runs what it explains
+            kind = self._only_statement(_EXPLAIN.sub("", sql, count=1))
+        if kind != duckdb.StatementType.SELECT:
+            message = f"found a statement of type {kind.name}, expected one that reads (SELECT, or EXPLAIN of one)"
+            raise DatabaseError(message, code="sql_refused")
+        return self.rows(sql)
+
+    def _only_statement(self, sql: str) -> duckdb.StatementType:
         try:
             statements = self.connection.extract_statements(sql)
         except duckdb.Error as error:
             raise _refused(error) from error
+        except TypeError as error:
+            raise DatabaseError("the query is not UTF-8 text", code="sql_refused") from error
         if len(statements) != 1:
             raise DatabaseError(f"found {len(statements)} statements, expected one", code="sql_refused")
-        if statements[0].type not in _READS:
-            message = f"found a statement of type {statements[0].type.name}, expected one that reads (SELECT, EXPLAIN)"
-            raise DatabaseError(message, code="sql_refused")
-        return self.rows(sql)
+        return statements[0].type
 
     def rows(self, sql: str) -> pa.Table:
         """Run one of our own queries."""

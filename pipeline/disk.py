@@ -18,7 +18,7 @@ class Disk:
     def make_folder(self, path: Path) -> None:
         """Create a folder (parents exist already); one that is there is fine."""
         try:
-            path.mkdir()
+            path.mkdir(mode=FOLDER_MODE)
         except FileExistsError:
             return
         path.chmod(FOLDER_MODE)
@@ -26,6 +26,10 @@ class Disk:
     def create(self, path: Path) -> int:
         """Open a new file for writing and reading back; it must not exist."""
         return os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+
+    def reopen(self, path: Path) -> int:
+        """Open a file that is there, to force it to the device."""
+        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
 
     def write(self, fd: int, data: bytes | memoryview) -> int:
         """Write some of the data, and say how much."""

@@ -93,6 +93,7 @@ class _Batch:
             body = {"captures": self.entries, "segments": self.segments, "versions": segments.versions()}
             self.result.head = self.store.commit(body)
         else:
+            self.store.settle()
             self.result.head = self.store.head()
         return self.result
 

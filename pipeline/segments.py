@@ -116,15 +116,13 @@ def _positions(table: pa.Table, lines: set[tuple[str, int | None]]) -> set[int]:
 
 def _status(item: Item) -> dict[str, Any]:
     ledger = item.ledger
-    status = "quarantined" if item.row["status_reason"] else "accepted_with_rejects" if ledger.refused else "accepted"
+    reason = item.row["status_reason"]
+    if reason is None and not ledger.rows and any(issue.code == "rule_broken" for issue in item.issues):
+        reason = "rule_broken"
+    status = "quarantined" if reason else "accepted_with_rejects" if ledger.refused else "accepted"
     counts = {f"{name}_count": getattr(ledger, name) for name in ("header", "blank", "structure", "refused")}
-    return {
-        "status": status,
-        "counted": ledger.counted,
-        "total_count": ledger.total,
-        "row_count": ledger.rows,
-        **counts,
-    }
+    counts |= {"total_count": ledger.total, "row_count": ledger.rows}
+    return {"status": status, "status_reason": reason, "counted": ledger.counted, **counts}
 
 
 def _error_row(issue: Issue, row: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import errno
 import itertools
 import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -66,12 +67,13 @@ class Store:
     def _chain(self) -> Iterator[tuple[dict[str, Any], str]]:
         folder = self.root / "manifests"
         previous = None
-        names = self.disk.names(folder) if self.disk.exists(folder) else []
-        for number, name in enumerate(names, start=1):
+        for number, name in enumerate(self._manifest_names(folder), start=1):
             path = folder / name
-            if name != f"{number:08d}.json":
-                raise _damaged(path, f"found manifest {name}, expected {number:08d}.json", "manifest_missing")
-            data = self.disk.read(path)
+            if name != _manifest_name(number):
+                message = f"found manifest {name}, expected {_manifest_name(number)}"
+                raise _damaged(path, message, "manifest_missing")
+            with _named_faults(path):
+                data = self.disk.read(path)
             try:
                 manifest = json.loads(data)
             except ValueError as error:
@@ -82,6 +84,16 @@ class Store:
                 raise _damaged(path, f"previous is {manifest.get('previous')}, expected {previous}", "chain_broken")
             previous = sha256(data)
             yield manifest, previous
+
+    def _manifest_names(self, folder: Path) -> list[str]:
+        """List the manifests. A long folder is read in parts, and can miss a name while others are added: then again."""
+        names: list[str] = []
+        with _named_faults(folder):
+            for _ in range(3):
+                names = self.disk.names(folder) if self.disk.exists(folder) else []
+                if names == [_manifest_name(number) for number in range(1, len(names) + 1)]:
+                    break
+        return names
 
     def raw_path(self, digest: str) -> Path:
         """Where a capture's bytes are."""
@@ -97,7 +109,8 @@ class Store:
 
     def _read(self, path: Path, digest: str) -> bytes:
         try:
-            data = self.disk.read(path)
+            with _named_faults(path):
+                data = self.disk.read(path)
         except FileNotFoundError as error:
             raise _damaged(path, "file is missing", "file_missing") from error
         if sha256(data) != digest:
@@ -119,30 +132,52 @@ class Store:
     def commit(self, body: dict[str, Any]) -> Head:
         """Publish a batch as the next manifest. Everything it names must have been put before."""
         for folder in sorted(self.dirty):
-            self.disk.sync_folder(folder)
+            self._sync_folder(folder)
         self.dirty.clear()
         mine = {capture["capture_id"] for capture in body["captures"]}
         while True:
             manifests = list(self._chain())
             if any(capture["capture_id"] in mine for manifest, _ in manifests for capture in manifest["captures"]):
+                self.settle()
                 raise ConflictError
             number = len(manifests) + 1
             previous = manifests[-1][1] if manifests else None
             data = canonical_json({**body, "number": number, "previous": previous})
-            path = self.root / "manifests" / f"{number:08d}.json"
-            if self._put(path, data, must_be_new=True):
-                self.disk.sync_folder(path.parent)
-                self.dirty.discard(path.parent)
+            if self._put_new(self.root / "manifests" / _manifest_name(number), data):
+                self.settle()
                 return Head(number, sha256(data))
 
-    def _put(self, path: Path, data: bytes | memoryview, *, must_be_new: bool = False) -> bool:
-        """Write, read back, sync and link. False when the name is taken (which for content means: there already)."""
-        if not must_be_new and self.disk.exists(path):
-            return False
-        self._folders(path.parent)
-        temporary = self.root / "tmp" / f"{os.getpid()}-{next(_counter)}"
+    def settle(self) -> None:
+        """Force the names of the store and its manifests to the device.
+
+        What is found here may have been left by a process that died, or lost its power, before it did so: nobody is told
+        that evidence is saved before this.
+        """
+        for folder in (self.root.parent, self.root, self.root / "manifests"):
+            self._sync_folder(folder)
+
+    def _sync_folder(self, folder: Path) -> None:
+        with _named_faults(folder):
+            self.disk.sync_folder(folder)
+
+    def _put(self, path: Path, data: bytes | memoryview) -> None:
+        """Put content under its hash. A name that is taken is not trusted: its bytes are compared and forced down."""
         with _named_faults(path, len(data)):
-            fd = self.disk.create(temporary)
+            if self.disk.exists(path) or not self._put_new(path, data):
+                if self.disk.read(path) != bytes(data):
+                    raise _damaged(path, "the bytes here are not what their name says", "hash_mismatch")
+                fd = self.disk.reopen(path)
+                try:
+                    self.disk.sync(fd)
+                finally:
+                    self.disk.close(fd)
+        self.dirty.update(folder for folder in path.parents if folder.is_relative_to(self.root))
+
+    def _put_new(self, path: Path, data: bytes | memoryview) -> bool:
+        """Write, read back, sync and link. False when the name is taken."""
+        with _named_faults(path, len(data)):
+            self._folders(path.parent)
+            temporary, fd = self._temporary()
             try:
                 try:
                     self._write(fd, data)
@@ -155,15 +190,24 @@ class Store:
                     self.disk.link(temporary, path)
                 except FileExistsError:
                     return False
-                self.dirty.add(path.parent)
                 return True
             finally:
                 self.disk.unlink(temporary)
 
+    def _temporary(self) -> tuple[Path, int]:
+        """A new temporary file. Process ids repeat (in a container at every start), and the dead leave litter."""
+        while True:
+            path = self.root / "tmp" / f"{os.getpid()}-{next(_counter)}"
+            with suppress(FileExistsError):
+                return path, self.disk.create(path)
+
     def _write(self, fd: int, data: bytes | memoryview) -> None:
         view = memoryview(data).cast("B")
         while view:
-            view = view[self.disk.write(fd, view[:_CHUNK]) :]
+            written = self.disk.write(fd, view[:_CHUNK])
+            if not written:
+                raise OSError(errno.EIO, "the device takes no bytes")
+            view = view[written:]
 
     def _check(self, fd: int, data: bytes | memoryview, path: Path) -> None:
         """Read back what was written before it gets a name. Comparing says as much as hashing again, much faster."""
@@ -180,15 +224,13 @@ class Store:
             missing.append(folder)
             folder = folder.parent
         for path in reversed(missing):
-            with _named_faults(path, 0):
-                self.disk.make_folder(path)
-            self.dirty.add(path.parent)
+            self.disk.make_folder(path)
 
 
 class _named_faults:  # noqa: N801 - a context manager reads as a statement
     """Turn an operating-system error into ours, with the file and what is needed."""
 
-    def __init__(self, path: Path, size: int) -> None:
+    def __init__(self, path: Path, size: int = 0) -> None:
         self.path = path
         self.size = size
 
@@ -196,14 +238,18 @@ class _named_faults:  # noqa: N801 - a context manager reads as a statement
         return None
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, FileExistsError) or not isinstance(error, OSError):
+        if isinstance(error, (FileExistsError, FileNotFoundError)) or not isinstance(error, OSError):
             return
+        where = str(self.path)
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             message = f"no room for {self.size} bytes; free some and run the same command again, nothing is lost"
-            raise StoreError(message, code="store_full", where=str(self.path)) from error
-        raise StoreError(
-            f"{error.strerror or error}; nothing was committed", code="store_io", where=str(self.path)
-        ) from error
+            raise StoreError(message, code="store_full", where=where) from error
+        message = f"{error.strerror or error}; run the same command again once it is mended, what was committed stays"
+        raise StoreError(message, code="store_io", where=where) from error
+
+
+def _manifest_name(number: int) -> str:
+    return f"{number:08d}.json"
 
 
 def open_store(root: Path, *, create: bool = False, disk: Disk | None = None) -> Store:
@@ -214,7 +260,9 @@ def open_store(root: Path, *, create: bool = False, disk: Disk | None = None) ->
         if not create:
             raise StoreError("no store here; run `gpu-evidence ingest` first", code="no_store", where=str(root))
         _initialise(store, marker)
-    if canonical_json(FORMAT) != store.disk.read(marker):
+    with _named_faults(marker):
+        found = store.disk.read(marker)
+    if canonical_json(FORMAT) != found:
         raise StoreError(
             f"FORMAT is not {FORMAT['format']}; use the version that wrote it", code="unknown_format", where=str(marker)
         )
@@ -234,14 +282,13 @@ def _initialise(store: Store, marker: Path) -> None:
         raise StoreError(
             "folder is not empty and not a store; name another with --store", code="not_a_store", where=str(root)
         )
-    with _named_faults(root, 0):
+    with _named_faults(root):
         root.parent.mkdir(parents=True, exist_ok=True)
         for folder in (root, *(root / name for name in sorted(known))):
             store.disk.make_folder(folder)
     data = canonical_json(FORMAT)
     store._put(marker, data)  # noqa: SLF001 - the marker is put like any other file
-    for folder in (root.parent, root):
-        store.disk.sync_folder(folder)
+    store.settle()
     if root.stat().st_mode & 0o777 != FOLDER_MODE and not os.access(root, os.W_OK):
         raise StoreError("folder cannot be written", code="store_io", where=str(root))
 

@@ -258,7 +258,7 @@ def test_windows_captures_are_like_the_linux_ones(opened: database.Database) -> 
 def test_vbios_compares_whatever_its_case(opened: database.Database) -> None:
     sql = (
         "SELECT count(DISTINCT vbios_version) AS printed, count(DISTINCT upper(vbios_version)) AS real "
-        "FROM gpu_readings SEMI JOIN (FROM captures WHERE path LIKE '%geforce-rtx-2080-super%') AS cards USING (capture_id)"
+        "FROM gpu_readings SEMI JOIN (FROM captures WHERE path LIKE '%rtx-2080-super%') AS cards USING (capture_id)"
     )
     assert ask(opened, sql) == [{"printed": 2, "real": 1}]
     assert ask(opened, "FROM device_sightings WHERE vbios_version <> upper(vbios_version)") == []

@@ -114,6 +114,11 @@ class FaultyDisk(Disk):
         self.open.add(fd)
         return fd
 
+    def reopen(self, path: Path) -> int:
+        fd = int(self._do("reopen", super().reopen, path))
+        self.open.add(fd)
+        return fd
+
     def write(self, fd: int, data: bytes | memoryview) -> int:
         if self._step("write"):
             if self.mode == "short_write":

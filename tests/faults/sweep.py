@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -149,6 +150,7 @@ def sweep(folder: Path, mode: Mode, make: type[Store] = Store) -> Tally:
             tally.broken.append(f"{name}: ended with {made.error!r}")
         tally.broken += [f"{name}: {said}" for said in broken_promises(root, made.acknowledged)]
         tally.broken += [f"{name}: {said}" for said in _again(root, FaultyDisk(Machine()), make, expected)]
+        shutil.rmtree(root)
     return tally
 
 
@@ -178,6 +180,7 @@ def power_sweep(folder: Path, patterns: Sequence[str] = POWER, **planted: bool) 
             tally.broken += [f"{name}: {said}" for said in broken_promises(root, made.acknowledged)]
             if pattern in AGAIN:
                 tally.broken += [f"{name}: {said}" for said in _again(root, FaultyDisk(Machine()), Store, expected)]
+            shutil.rmtree(root, ignore_errors=True)  # the cut may have taken it
     return tally
 
 

@@ -22,6 +22,7 @@ WRITERS, COMMITS = 4, 10
 
 def _together(target: Callable[..., None], each: list[tuple[Any, ...]]) -> None:
     context = get_context("forkserver")
+    context.set_forkserver_preload(["pipeline.ingest"])  # once, and not in every process
     processes = [context.Process(target=target, args=args) for args in each]
     for process in processes:
         process.start()

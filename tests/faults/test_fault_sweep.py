@@ -56,7 +56,6 @@ def test_no_power_cut_breaks_the_store(tmp_path: Path) -> None:
     assert tally.broken == [], _shown(tally.broken)
 
 
-@pytest.mark.xfail(strict=True, reason="store: what is found in place is not forced to the device")
 def test_what_a_dead_process_left_is_forced_to_the_device_before_it_is_relied_on(tmp_path: Path) -> None:
     tally = death_then_power_sweep(tmp_path / "sweep")
     print(f"death, then power: {tally.faults} faults, {len(tally.broken)} broken promises")  # noqa: T201

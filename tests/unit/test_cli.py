@@ -166,7 +166,7 @@ def test_store_from_the_environment(home: Path, write_capture: WriteCapture, mon
     invoke("ingest", write_capture("list.txt", LISTING))
     assert (home / "elsewhere" / "FORMAT").exists()
     assert not (home / "evidence").exists()
-    assert json.loads(invoke("sql", "SELECT count(*) AS n FROM captures", "--json").stdout) == [{"n": 1}]
+    assert json.loads(invoke("verify", "--json").stdout)["captures"] == 1
     one_error(invoke("verify", "--store", "other", code=5))  # an option goes before the environment
 
 
@@ -189,11 +189,10 @@ def test_refused_evidence_exits_with_4_and_the_rest_is_in(home: Path, write_capt
     assert "captures: 2 ingested" in done.stdout
     assert "\x1b" not in done.output
     assert r"refused captures/bad\u{1b}[31m.csv:2: row breaks gpu_readings.gpu_utilization_pct" in done.stderr
-    printed = json.loads(invoke("run", folder, "--json", code=4).stdout)
+    printed = json.loads(invoke("run", folder, "--require", "pass", "--json", code=1).stdout)
     assert printed["captures"] == {"ingested": 0, "already_present": 2, "quarantined": 0}
     assert printed["overall"] == "fail"
-    assert invoke("run", folder, "--require", "pass", code=1).stdout.count("FAIL: ") == 1
-    assert home / "reports"
+    assert (home / "reports").is_dir()
 
 
 def test_many_refusals_do_not_flood_the_terminal(home: Path, write_capture: WriteCapture) -> None:
@@ -248,7 +247,6 @@ def test_claims_that_are_not_verified_are_indeterminate(
     assert printed["refused"] == []
     query = "SELECT count(*) AS n FROM captures WHERE claim_status = 'claim_unverified'"
     assert json.loads(invoke("sql", query, "--json").stdout) == [{"n": 2}]
-    assert invoke("report", "--require", "pass", code=3).stdout.startswith("INDETERMINATE: ")
     assert invoke("report").stdout.startswith("INDETERMINATE: ")
 
 
@@ -277,39 +275,30 @@ def test_report_covers_the_captures_of_this_run_alone(filled: Path, write_captur
 
 
 @pytest.mark.parametrize(
-    "command",
+    ("command", "keys"),
     [
-        "run captures",
-        "ingest captures",
-        "report",
-        "sql SELECT",
-        "catalog",
-        "catalog --files gpu_list",
-        "catalog --export new.duckdb",
-        f"show {SHA[:12]}:1",
-        "verify",
+        ("ingest captures", {"head", "captures", "rows", "refused"}),
+        ("report --format json", {"overall", "reports"}),
+        (f"show {SHA[:12]}:1", {"capture_sha256", "paths", "line", "lines"}),
+        ("verify", {"manifests", "raw", "segments", "captures", "head", "damage", "unlisted"}),
     ],
 )
-def test_json_of_every_command_is_all_of_stdout(filled: Path, command: str) -> None:
-    arguments = [*command.replace("SELECT", "").split(), *(["SELECT 1 AS one"] if "SELECT" in command else [])]
-    done = invoke(*arguments, "--json")
-    json.loads(done.stdout)
+def test_json_is_all_of_stdout(filled: Path, command: str, keys: set[str]) -> None:
+    """The other commands are asked for JSON where their answers are looked at."""
+    done = invoke(*command.split(), "--json")
+    assert set(json.loads(done.stdout)) == keys
     assert done.stdout.isascii()
     assert done.stdout.endswith("\n")
     assert filled.exists()
 
 
 @pytest.mark.parametrize(("value", "coloured"), [(None, True), ("", True), ("1", False)])
-def test_no_color_is_honoured(
-    home: Path, write_capture: WriteCapture, monkeypatch: pytest.MonkeyPatch, value: str | None, coloured: bool
-) -> None:
+def test_no_color_is_honoured(filled: Path, monkeypatch: pytest.MonkeyPatch, value: str | None, coloured: bool) -> None:
     if value is not None:
         monkeypatch.setenv("NO_COLOR", value)
-    done = invoke("run", write_capture("list.txt", LISTING), color=True)
-    assert ("\x1b[" in done.stdout) is coloured
     done = invoke("show", "nonsense", color=True, code=2)
     assert ("\x1b[" in done.stderr) is coloured
-    assert home.exists()
+    assert filled.exists()
 
 
 # -- sql -------------------------------------------------------------------------------------------------------------
@@ -339,10 +328,8 @@ def test_capture_text_acts_on_no_machine(home: Path, write_capture: WriteCapture
     invoke("ingest", file)
     shown = r"=cmd|'/c calc'!A0 \u{1b}]8;;http://x\u{7} \u{202e}"
     assert invoke("sql", "SELECT model FROM gpu_readings", "--format", "csv").stdout == f"model\n'{shown}\n"
-    assert shown in invoke("sql", "SELECT model FROM gpu_readings").stdout
     sha = hashlib.sha256(file.read_bytes()).hexdigest()
     assert invoke("show", f"{sha}:2").stdout == f"2: 0, {shown}\n"
-    assert json.loads(invoke("sql", "SELECT model FROM gpu_readings", "--json").stdout) == [{"model": hostile}]
     assert home.exists()
 
 
@@ -461,12 +448,8 @@ def test_queries_that_read_are_answered(locked: tuple[Database, Path], query: st
     assert locked[0].query(query).num_columns > 0
 
 
-@pytest.mark.parametrize("query", ["COPY (SELECT 1) TO 'new.csv'", "SELECT * FROM read_csv('/etc/passwd')"])
-def test_refused_query_is_one_error_with_exit_code_2(filled: Path, query: str) -> None:
-    done = invoke("sql", query, code=2)
-    assert done.stdout == ""
-    assert done.stderr.startswith("gpu-evidence: ")
-    assert "[sql_" in done.stderr
+def test_refused_query_exits_with_2(filled: Path) -> None:
+    assert "[sql_refused]" in one_error(invoke("sql", "COPY (SELECT 1) TO 'new.csv'", code=2))
     assert not (filled / "new.csv").exists()
 
 
@@ -474,8 +457,9 @@ def test_refused_query_is_one_error_with_exit_code_2(filled: Path, query: str) -
 
 
 def test_catalog_needs_no_store(home: Path) -> None:
-    assert "gpu_readings (table): " in invoke("catalog").stdout
-    assert invoke("catalog", "--markdown").stdout.startswith("# Data dictionary\n")
+    names = [entry["name"] for entry in json.loads(invoke("catalog", "--json").stdout)]
+    assert "gpu_readings" in names
+    assert "devices" in names
     assert list(home.iterdir()) == []
 
 
@@ -483,13 +467,13 @@ def test_catalog_files_are_readable_by_anybody(filled: Path) -> None:
     (name,) = invoke("catalog", "--files", "gpu_list").stdout.splitlines()
     assert hashlib.sha256((filled / name).read_bytes()).hexdigest() == Path(name).stem
     assert duckdb.sql(f"SELECT gpu_uuid FROM read_parquet('{filled / name}')").fetchall() == [(UUID,)]  # noqa: S608
+    assert json.loads(invoke("catalog", "--files", "gpu_list", "--json").stdout) == [name]
     assert invoke("catalog", "--files", "mig_devices").stdout == ""
     assert "no_such_table" in one_error(invoke("catalog", "--files", "nonsense", code=2))
 
 
 def test_catalog_export_is_a_database(filled: Path) -> None:
-    done = invoke("catalog", "--export", "out.duckdb")
-    assert done.stdout == ""
+    assert json.loads(invoke("catalog", "--export", "out.duckdb", "--json").stdout)["file"] == "out.duckdb"
     with duckdb.connect(str(filled / "out.duckdb"), read_only=True) as connection:
         assert connection.execute("SELECT device_id FROM devices").fetchall() == [(UUID,)]
     assert "file_exists" in one_error(invoke("catalog", "--export", "out.duckdb", code=2))

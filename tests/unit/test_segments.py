@@ -90,7 +90,6 @@ def test_line_that_breaks_two_rules_is_one_refusal() -> None:
     assert (capture["row_count"], capture["refused_count"]) == (1, 1)
 
 
-@pytest.mark.xfail(strict=True, reason="segments: a capture without a usable row is not quarantined")
 def test_capture_whose_rows_are_all_refused_is_quarantined() -> None:
     made = _made(_item(A, HEADER + b"0, x, 250 %\n"))
     assert "gpu_readings" not in made

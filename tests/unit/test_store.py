@@ -278,7 +278,6 @@ def test_full_disk_says_how_much_is_needed(store: Store, monkeypatch: pytest.Mon
         store.put_raw(b"abc", ABC)
 
 
-@pytest.mark.xfail(strict=True, reason="store: FileExistsError of create escapes, for ever where process ids repeat")
 def test_litter_of_a_dead_process_with_the_same_id_is_no_obstacle(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,7 +289,6 @@ def test_litter_of_a_dead_process_with_the_same_id_is_no_obstacle(
     assert store.read_raw(ABC) == b"abc"
 
 
-@pytest.mark.xfail(strict=True, reason="disk: mkdir without mode, so the umask decides until chmod")
 def test_folder_made_by_a_process_that_died_before_chmod_is_not_writable_by_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -322,16 +320,13 @@ class _Failing(Disk):
         setattr(self, verb, fail)
 
 
-ESCAPES = pytest.mark.xfail(strict=True, reason="store: an OSError outside of _named_faults escapes as it is")
-
-
 @pytest.mark.parametrize(
     ("verb", "part"),
     [
-        pytest.param("sync_folder", "raw", marks=ESCAPES),
-        pytest.param("sync_folder", "manifests", marks=ESCAPES),
-        pytest.param("names", "manifests", marks=ESCAPES),
-        pytest.param("read", "manifests", marks=ESCAPES),
+        ("sync_folder", "raw"),
+        ("sync_folder", "manifests"),
+        ("names", "manifests"),
+        ("read", "manifests"),
         ("unlink", "tmp"),
         ("create", "tmp"),
     ],
@@ -344,20 +339,17 @@ def test_every_fault_of_a_commit_is_one_of_our_errors(store: Store, verb: str, p
         broken.commit(_body("a"))
 
 
-@pytest.mark.xfail(strict=True, reason="store: OSError of reading FORMAT escapes")
 def test_damaged_marker_is_one_of_our_errors(store: Store) -> None:
     with pytest.raises(StoreError, match="store_io"):
         open_store(store.root, disk=_Failing("read", "FORMAT"))
 
 
-@pytest.mark.xfail(strict=True, reason="store: OSError other than FileNotFoundError escapes from reading")
 def test_unreadable_raw_file_is_one_of_our_errors(store: Store) -> None:
     store.put_raw(b"abc", ABC)
     with pytest.raises(StoreError, match="store_io"):
         Store(store.root, _Failing("read", "raw")).read_raw(ABC)
 
 
-@pytest.mark.xfail(strict=True, reason="store: a fault after the link says that nothing was committed")
 def test_error_after_the_link_does_not_say_that_nothing_was_committed(store: Store) -> None:
     class NoUnlink(Disk):
         def unlink(self, path: Path) -> None:
@@ -370,7 +362,6 @@ def test_error_after_the_link_does_not_say_that_nothing_was_committed(store: Sto
     assert store.head().number == 1
 
 
-@pytest.mark.xfail(strict=True, reason="store: a torn listing is taken for damage")
 def test_listing_that_misses_a_manifest_written_meanwhile_is_read_again(store: Store) -> None:
     # A long folder is read in parts: a listing can hold a late name and miss an earlier one that was added meanwhile.
     for capture in "abc":
@@ -388,7 +379,6 @@ def test_listing_that_misses_a_manifest_written_meanwhile_is_read_again(store: S
     assert Store(store.root, Parts()).head().number == 3
 
 
-@pytest.mark.xfail(strict=True, reason="store: a name that is taken is trusted unread")
 def test_putting_over_damaged_bytes_is_refused(store: Store) -> None:
     # A name that is taken is not trusted: a batch must not be committed on bytes that are not what they are named.
     store.put_raw(b"abc", ABC)
@@ -397,7 +387,6 @@ def test_putting_over_damaged_bytes_is_refused(store: Store) -> None:
         store.put_raw(b"abc", ABC)
 
 
-@pytest.mark.xfail(strict=True, reason="store: write of 0 bytes loops for ever")
 def test_disk_that_writes_nothing_is_an_error_and_not_a_hang(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = itertools.count()
 

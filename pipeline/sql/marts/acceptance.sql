@@ -5,7 +5,8 @@
 --   verdict: pass, fail or indeterminate.
 --   reason_code: Why.
 --   detail: The same in words.
---   evidence: Line of the capture that shows it; NULL: the whole capture.
+--   capture_line: Line of the capture that shows it; NULL: the whole capture.
+--   evidence: The same as SHA or SHA:LINE, as `gpu-evidence show` takes it.
 WITH
 worst AS (
     SELECT
@@ -37,7 +38,7 @@ whole AS (
             ELSE 'EVIDENCE_WHOLE'
         END AS reason_code,
         CASE
-            WHEN captures.status = 'quarantined' THEN 'nothing usable: ' || captures.status_reason
+            WHEN captures.status = 'quarantined' THEN 'nothing usable: ' || coalesce(captures.status_reason, 'no reason recorded')
             WHEN worst.errors > 0 THEN worst.errors || ' refused, first: ' || coalesce(worst.error_code, worst.any_error_code)
             WHEN worst.warnings > 0 THEN worst.warnings || ' in doubt: ' || worst.warning_code
             ELSE 'all ' || captures.total_count || ' ' || captures.counted || ' accounted for'
@@ -64,6 +65,6 @@ claims AS (
     FROM captures
     WHERE claim_status IS NOT NULL
 )
-SELECT * FROM whole
+SELECT *, capture_sha256 || coalesce(':' || capture_line, '') AS evidence FROM whole
 UNION ALL BY NAME
-SELECT * FROM claims
+SELECT *, capture_sha256 AS evidence FROM claims

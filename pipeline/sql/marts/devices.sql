@@ -3,8 +3,8 @@
 --   parent_device_id: The GPU of a MIG device.
 --   device_kind: gpu or mig.
 --   product: Product id of the reported name (reference/products.csv); NULL when the name is not listed.
---   is_stale: For a MIG device: false when the parent's current layout lists it, true when a host's view of the current
---     layout does not; NULL when neither is known.
+--   is_stale: For a MIG device: false when the parent's current layout lists it, true when a newer view of the host does
+--     not; NULL when neither is known.
 --   observed_at: Newest time it was seen.
 --   source: Classes of the sources that show it.
 --   is_simulated: Whether any evidence of it is simulated; NULL when not known.
@@ -53,21 +53,35 @@ children AS (
     INNER JOIN stg_captures AS captures USING (capture_id)
 ),
 newest_children AS (
-    SELECT
-        *,
-        string_agg(DISTINCT source, ', ' ORDER BY source) OVER (PARTITION BY device_id) AS sources
+    SELECT *
     FROM children
     QUALIFY row_number() OVER (
         PARTITION BY device_id ORDER BY observed_at DESC NULLS LAST, capture_id, capture_line
     ) = 1
 ),
-current_layouts AS (
-    SELECT layouts.parent_device_id, children.device_id, bool_or(layouts.viewer = 'host') AS is_host_view
+shown_children AS (
+    SELECT
+        device_id,
+        string_agg(DISTINCT source, ', ' ORDER BY source) AS source,
+        any_true(is_simulated) AS is_simulated
+    FROM children
+    GROUP BY device_id
+),
+present_children AS (
+    SELECT DISTINCT children.device_id
     FROM mig_layouts AS layouts
-    LEFT JOIN children
+    INNER JOIN children
         ON layouts.parent_device_id = children.parent_device_id AND layouts.capture_id = children.capture_id
     WHERE layouts.is_current
-    GROUP BY layouts.parent_device_id, children.device_id
+),
+parents AS (
+    -- Where no layout is the current one although the order is known, the newest view is a host's, of no MIG devices.
+    SELECT
+        parent_device_id,
+        max(parent_newest_at) AS newest_at,
+        CASE WHEN bool_or(is_current) THEN bool_or(is_current AND viewer = 'host') ELSE true END AS is_host_view
+    FROM mig_layouts
+    GROUP BY parent_device_id
 )
 SELECT
     gpus.device_id,
@@ -115,19 +129,17 @@ SELECT
     child.config_generation,
     CASE
         WHEN present.device_id IS NOT NULL THEN false
-        WHEN host_view.is_host_view THEN true
+        WHEN parents.is_host_view AND child.observed_at < parents.newest_at THEN true
     END AS is_stale,
     child.observed_at,
-    child.sources AS source,
-    child.is_simulated,
+    shown_children.source,
+    shown_children.is_simulated,
     child.capture_id,
     child.capture_sha256,
     child.capture_line
 FROM newest_children AS child
 LEFT JOIN facts ON child.parent_device_id = facts.device_id
 LEFT JOIN ref_products AS products ON facts.model = products.model
-LEFT JOIN current_layouts AS present
-    ON child.parent_device_id = present.parent_device_id AND child.device_id = present.device_id
-LEFT JOIN (
-    SELECT parent_device_id, bool_or(is_host_view) AS is_host_view FROM current_layouts GROUP BY parent_device_id
-) AS host_view ON child.parent_device_id = host_view.parent_device_id
+LEFT JOIN shown_children ON child.device_id = shown_children.device_id
+LEFT JOIN present_children AS present ON child.device_id = present.device_id
+LEFT JOIN parents ON child.parent_device_id = parents.parent_device_id
