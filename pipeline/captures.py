@@ -23,7 +23,7 @@ from pipeline.parsed import CaptureFacts, Issue
 from schemas.hashes import canonical_json, sha256
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 MAX_CAPTURE_BYTES = 4 << 30
@@ -159,8 +159,16 @@ def read_file(file: Path) -> bytes:
         return opened.read()
 
 
-def load(shown: str, file: Path, kind: str | None = None) -> Capture:
-    """Read a file and its sidecar, tell its kind, and name the observation. Never raises for a bad file."""
+def load(
+    shown: str,
+    file: Path,
+    kind: str | None = None,
+    begin: Callable[[str, bytes, CaptureFacts], object] | None = None,
+) -> Capture:
+    """Read a file and its sidecar, tell its kind, and name the observation. Never raises for a bad file.
+
+    Hashing a large file takes as long as parsing it: `begin` is told what there is to parse before the hash is known.
+    """
     shown = _readable(shown)
     sidecar, issues = _sidecar(file)
     try:
@@ -171,6 +179,8 @@ def load(shown: str, file: Path, kind: str | None = None) -> Capture:
         return Capture(shown, file, None, None, sidecar, None, (*issues, Issue("error", "unreadable", message)))
     asked = kind or sidecar.kind
     told, remark = _kind(asked, data)
+    if begin and told:
+        begin(told, data, CaptureFacts(sidecar.command_text(), sidecar.masked, sidecar.timezone))
     return Capture(shown, file, data, sha256(data), sidecar, told, (*issues, *([remark] if remark else [])))
 
 
@@ -191,7 +201,7 @@ def _kind(asked: str | None, data: bytes) -> tuple[str | None, Issue | None]:
     if not data:
         return None, Issue("error", "empty", "file has no bytes, expected a capture; capture it again")
     try:
-        head = to_utf8(data[:_HEAD])
+        head = to_utf8(data[:_HEAD], "replace")
     except CaptureError as error:
         return None, Issue("error", error.code, error.message)
     for name, known in KINDS.items():

@@ -117,11 +117,13 @@ def run(
     as_json: bool,
 ) -> None:
     """Ingest the captures in PATHS (default captures/), derive, and report on them alone: the main job."""
-    chosen = _chosen(formats)
+    from pipeline import publish
+
+    chosen = publish.formats(formats)
     result = _ingest(store, paths or (Path("captures"),), kind, jobs)
-    report, written = _report(store, reports, chosen, result.capture_ids)
+    report, written = publish.publish(_open(store), reports, chosen, result.capture_ids)
     _summarise(result, report, written, as_json=as_json)
-    raise SystemExit(_report_code(report, require))
+    raise SystemExit(publish.exit_code(report, required=bool(require)))
 
 
 @cli.command()
@@ -151,10 +153,13 @@ def ingest(paths: tuple[Path, ...], store: Path, kind: str | None, jobs: int, as
 @_shielded
 def report(store: Path, reports: Path, formats: str, prefix: str | None, require: str | None, as_json: bool) -> None:
     """Report on the whole store, or on the captures under --path."""
-    chosen = _chosen(formats)
-    built, written = _report(store, reports, chosen, _with_prefix(store, prefix))
+    from pipeline import publish
+
+    chosen = publish.formats(formats)
+    opened = _open(store)
+    built, written = publish.publish(opened, reports, chosen, publish.with_prefix(opened, prefix))
     _summarise(None, built, written, as_json=as_json)
-    raise SystemExit(_report_code(built, require))
+    raise SystemExit(publish.exit_code(built, required=bool(require)))
 
 
 @cli.command()
@@ -270,55 +275,6 @@ def _ingest(store: Path, paths: tuple[Path, ...], kind: str | None, jobs: int) -
 
     with _progress("reading captures") as tell:
         return bring_in(_open(store, create=True), paths, kind=kind, jobs=jobs, progress=tell)
-
-
-def _chosen(formats: str) -> list[str]:
-    from pipeline.renderers import RENDERERS
-
-    chosen = [name.strip() for name in formats.split(",") if name.strip()]
-    unknown = [name for name in chosen if name not in RENDERERS]
-    if unknown or not chosen:
-        message = f"format {', '.join(unknown) or 'list'} is not one of {', '.join(RENDERERS)}"
-        raise errors.UsageError(message, code="unknown_format")
-    return chosen
-
-
-def _report(store: Path, reports: Path, formats: list[str], scope: list[str] | None) -> tuple[Report, list[Path]]:
-    from pipeline.database import connect
-    from pipeline.renderers import RENDERERS
-    from pipeline.report import build
-
-    built = build(connect(_open(store), scope, materialise=True))
-    reports.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name in formats:
-        path = reports / RENDERERS[name].file_name
-        temporary = path.with_name(f".{path.name}.part")
-        temporary.write_text(RENDERERS[name].render(built), encoding="utf-8")
-        temporary.replace(path)  # a report is whole or not there
-        written.append(path)
-    return built, written
-
-
-def _with_prefix(store: Path, prefix: str | None) -> list[str] | None:
-    if prefix is None:
-        return None
-    rows = _database(store).rows("SELECT capture_id, path FROM captures").to_pylist()
-    found = [row["capture_id"] for row in rows if row["path"].startswith(prefix)]
-    if not found:
-        raise errors.UsageError(f"no capture has a path that begins with {prefix!r}", code="no_such_path")
-    return found
-
-
-def _report_code(report: Report, require: str | None) -> int:
-    if require and report.overall == "fail":
-        return errors.VERDICT_FAILED
-    if require and report.overall == "indeterminate":
-        return errors.VERDICT_INDETERMINATE
-    refused = any(
-        verdict.requirement == "evidence_is_whole" and verdict.verdict == "fail" for verdict in report.verdicts
-    )
-    return errors.EVIDENCE_REFUSED if refused else 0
 
 
 def _summarise(result: Result | None, report: Report | None, written: list[Path], *, as_json: bool) -> None:

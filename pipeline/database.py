@@ -40,7 +40,7 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 }
 LARGE = frozenset({"clocks_event_reasons"})
 """Marts with several rows per reading: never materialised."""
-_EXPLAIN = re.compile(r"\s*explain\s+(?:analyze\s+)?(?:\([^()]*\)\s*)?", re.IGNORECASE)
+_EXPLAIN = re.compile(r"^\s*explain\s+(?:analyze\s+)?(?:\([\w\s,]*\)\s*)?", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ Exit codes: 1 a required verdict failed, 2 usage, 3 a required verdict is indete
 
 from __future__ import annotations
 
+from typing import Any
+
 VERDICT_FAILED = 1
 USAGE = 2
 VERDICT_INDETERMINATE = 3
@@ -26,9 +28,17 @@ class EvidenceError(Exception):
         self.where = where
         self.line = line
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Cross from a parsing process to ours with everything that is known."""
+        return _again, (type(self), self.message, self.code, self.where, self.line)
+
     def __str__(self) -> str:
         place = "" if self.where is None else f"{self.where}: " if self.line is None else f"{self.where}:{self.line}: "
         return f"{place}{self.message} [{self.code}]"
+
+
+def _again(kind: type[EvidenceError], message: str, code: str, where: str | None, line: int | None) -> EvidenceError:
+    return kind(message, code=code, where=where, line=line)
 
 
 class UsageError(EvidenceError):

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
 
+    import pyarrow as pa
+
     from pipeline.captures import Capture
     from pipeline.parsed import Parsed
 
@@ -75,7 +77,9 @@ class _Batch:
         self.store = store
         self.jobs = jobs
         self.progress = progress
-        self.seen = {capture["capture_id"] for manifest in store.manifests() for capture in manifest["captures"]}
+        known = [capture for manifest in store.manifests() for capture in manifest["captures"]]
+        self.seen = {capture["capture_id"] for capture in known}
+        self.sizes = {capture["bytes"] for capture in known}
         self.group: list[Item] = []
         self.group_rows = 0
         self.segments: list[dict[str, Any]] = []
@@ -98,22 +102,39 @@ class _Batch:
         return self.result
 
     def _window(self, found: list[tuple[str, Path]], kind: str | None) -> None:
-        fresh = []
-        for shown, file in found:
-            capture = files.load(shown, file, kind)
-            self.result.capture_ids.append(capture.capture_id)
-            if capture.capture_id in self.seen:
-                self.result.already_present += 1
-            else:
-                self.seen.add(capture.capture_id)
-                fresh.append(capture)
-        if not fresh:
-            return
+        with ThreadPoolExecutor(1) as early:
+            begun: list[Future[Parsed]] = []
+            begin = None
+            if len(found) == 1 and self._is_surely_new(found[0][1]):
+                begin = lambda *what: begun.append(early.submit(parse_pool.parse_bytes, *what))  # noqa: E731
+            fresh = [capture for shown, file in found if self._is_new(capture := files.load(shown, file, kind, begin))]
+            if fresh:
+                self._bring_in(fresh, begun)
+
+    def _is_surely_new(self, file: Path) -> bool:
+        """Whether a large file has a size that no capture has: then it can be parsed before its hash is known."""
+        try:
+            size = file.lstat().st_size
+        except OSError:
+            return False
+        return size > WINDOW_BYTES and size not in self.sizes
+
+    def _is_new(self, capture: Capture) -> bool:
+        self.result.capture_ids.append(capture.capture_id)
+        if capture.capture_id in self.seen:
+            self.result.already_present += 1
+            return False
+        self.seen.add(capture.capture_id)
+        self.sizes.add(len(capture.data or b""))
+        return True
+
+    def _bring_in(self, fresh: list[Capture], begun: list[Future[Parsed]]) -> None:
         with ThreadPoolExecutor(1) as keeper:
-            # Keeping the bytes (write, read back, hash, fsync) and parsing them need different things: both at once.
+            # Keeping the bytes (write, read back, fsync) and parsing them need different things: both at once.
             kept = [keeper.submit(self._keep, capture) for capture in fresh]
-            for capture, parsed in self._parsed(fresh, kept):
-                self._take(Item.of(capture, parsed))
+            parsed = ((fresh[0], begun[0].result()),) if begun else self._parsed(fresh, kept)
+            for capture, outcome in parsed:
+                self._take(Item.of(capture, outcome))
             for future in kept:
                 future.result()
 
@@ -141,19 +162,25 @@ class _Batch:
 
     def _flush(self) -> None:
         """Validate the group, write its segments, and account for its captures."""
-        parts = [
-            (name, table.slice(start, SEGMENT_ROWS))
-            for name, table in segments.tables(self.group)
-            for start in range(0, len(table), SEGMENT_ROWS)
-        ]
+        joined = segments.joined(self.group)
         with ThreadPoolExecutor(2) as pool:  # Parquet is encoded outside the interpreter's lock
-            for (name, part), data in zip(parts, pool.map(lambda part: segments.encode(part[1]), parts), strict=True):
-                digest = self.store.put_segment(name, data)
-                self.segments.append({"table": name, "sha256": digest, "rows": len(part), "bytes": len(data)})
-                self.result.rows[name] = self.result.rows.get(name, 0) + len(part)
+            # A large log is encoded while it is validated: that it breaks a rule is rare, and costs the encoding.
+            begun = {name: _encoded(pool, table) for name, table in joined.items() if len(table) >= SEGMENT_ROWS}
+            made = [
+                (name, begun[name] if name in begun and table is joined[name] else _encoded(pool, table))
+                for name, table in segments.checked(joined, self.group)
+            ]
+            for name, parts in made:
+                for rows, data in parts:
+                    self._put(name, rows, data.result())
         for item in self.group:
             self._account(item)
         self.group, self.group_rows = [], 0
+
+    def _put(self, name: str, rows: int, data: memoryview) -> None:
+        digest = self.store.put_segment(name, data)
+        self.segments.append({"table": name, "sha256": digest, "rows": rows, "bytes": len(data)})
+        self.result.rows[name] = self.result.rows.get(name, 0) + rows
 
     def _account(self, item: Item) -> None:
         if item.row["status"] == "quarantined":
@@ -165,8 +192,13 @@ class _Batch:
             for issue in item.issues
             if issue.severity == "error"
         ]
-        names = ("capture_id", "capture_sha256", "path", "kind", "status")
+        names = ("capture_id", "capture_sha256", "bytes", "path", "kind", "status")
         self.entries.append({name: item.row[name] for name in names})
+
+
+def _encoded(pool: ThreadPoolExecutor, table: pa.Table) -> list[tuple[int, Future[memoryview]]]:
+    parts = [table.slice(start, SEGMENT_ROWS) for start in range(0, len(table), SEGMENT_ROWS)]
+    return [(len(part), pool.submit(segments.encode, part)) for part in parts]
 
 
 def _windows(found: list[tuple[str, Path]]) -> Iterator[list[tuple[str, Path]]]:

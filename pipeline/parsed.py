@@ -123,7 +123,7 @@ class Remarks:
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
 
-def to_utf8(data: bytes) -> bytes:
+def to_utf8(data: bytes, errors: Literal["strict", "replace"] = "strict") -> bytes:
     """Bytes without byte order mark, UTF-16 (a PowerShell redirect) turned into UTF-8. Line count is unchanged."""
     for bom, encoding in _BOMS:
         if data.startswith(bom):
@@ -131,7 +131,7 @@ def to_utf8(data: bytes) -> bytes:
             if encoding == "utf-8":
                 return body
             try:
-                return body.decode(encoding).encode()
+                return body.decode(encoding, errors).encode()
             except UnicodeError as error:
                 raise CaptureError(
                     f"starts with a {encoding} byte order mark but is not {encoding}: {error}", code="undecodable"

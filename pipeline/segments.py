@@ -48,10 +48,19 @@ class Item:
 
 
 def tables(group: list[Item]) -> Iterator[tuple[str, pa.Table]]:
-    """Return the validated tables of a group of captures, `captures` and `source_errors` last."""
+    """Return the validated tables of a group of captures."""
+    return checked(joined(group), group)
+
+
+def joined(group: list[Item]) -> dict[str, pa.Table]:
+    """Return what the captures of a group say, stamped, one table of a kind."""
+    return {name: table for name in TABLES if (table := _joined(name, group)) is not None}
+
+
+def checked(data: dict[str, pa.Table], group: list[Item]) -> Iterator[tuple[str, pa.Table]]:
+    """Validate joined tables; `captures` and `source_errors` come last. A faultless table is given back as it is."""
     if not group:
         return
-    data = {name: table for name in TABLES if (table := _joined(name, group)) is not None}
     for name, table in _without_broken(data, group).items():
         if len(table):
             yield name, table
@@ -72,9 +81,9 @@ def _joined(name: str, group: list[Item]) -> pa.Table | None:
     stamped = [_stamp(name, item.tables[name], item.row) for item in group if name in item.tables]
     if not stamped:
         return None
-    joined = pa.concat_tables(stamped).unify_dictionaries()
+    table = pa.concat_tables(stamped).unify_dictionaries()
     # Every chunk now holds the whole dictionary: thousands of small captures would be looked up thousands of times.
-    return joined.combine_chunks() if len(stamped) > MANY else joined
+    return table.combine_chunks() if len(stamped) > MANY else table
 
 
 def _stamp(name: str, table: pa.Table, row: dict[str, Any]) -> pa.Table:

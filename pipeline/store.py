@@ -86,7 +86,7 @@ class Store:
             yield manifest, previous
 
     def _manifest_names(self, folder: Path) -> list[str]:
-        """List the manifests. A long folder is read in parts, and can miss a name while others are added: then again."""
+        """List the manifests. A long folder is read in parts, and can miss a name while others are added: again."""
         names: list[str] = []
         with _named_faults(folder):
             for _ in range(3):
@@ -150,10 +150,11 @@ class Store:
     def settle(self) -> None:
         """Force the names of the store and its manifests to the device.
 
-        What is found here may have been left by a process that died, or lost its power, before it did so: nobody is told
-        that evidence is saved before this.
+        What is found here may have been left by a process that died before it did so: nobody is told that evidence is
+        saved before this. A folder above the store that may only be passed through holds its name already.
         """
-        for folder in (self.root.parent, self.root, self.root / "manifests"):
+        above = [self.root.parent] if os.access(self.root.parent, os.R_OK) else []
+        for folder in (*above, self.root, self.root / "manifests"):
             self._sync_folder(folder)
 
     def _sync_folder(self, folder: Path) -> None:

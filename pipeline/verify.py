@@ -105,7 +105,7 @@ def _compare(manifest: dict[str, Any], raw: dict[str, bytes], stored: dict[str, 
         return
     items = [_again(row, raw) for row in rows]
     again: dict[str, list[pa.Table]] = {}
-    for name, table in tables(items):
+    for name, table in tables(list[Item](items)):
         again.setdefault(name, []).append(table)
     for name in sorted((set(again) | set(stored)) - {"captures"}):
         empty = [arrow_schema(TABLES[name]).empty_table()]

@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pipeline.parsed import CaptureFacts, Severity
+    from pipeline.parsers.smi_csv_fields import Field
 
 BLOCK_BYTES = 8 << 20
+MAX_HEADERS = 1000
 READ_BYTES = 2 << 20
 """Measured: the CSV reader is fastest with 2 MiB; a longer line is a surprise, and goes line by line."""
 _ROW_LIKE = re.compile(
@@ -67,7 +69,10 @@ class _State:
     remarks: Remarks = field(default_factory=Remarks)
     ledger: Ledger = field(default_factory=Ledger)
     last_row: str | None = None
-    pending: list[tuple[int, bytes]] = field(default_factory=list)
+    pending: list[tuple[int, int, bytes]] = field(default_factory=list)
+    segment: int = 1
+    is_used: bool = False
+    changes: int = 0
 
 
 def parse(data: bytes, facts: CaptureFacts) -> Parsed:
@@ -128,6 +133,8 @@ def _by_block(data: bytes, at: int, body: int, state: _State) -> int:
 
 def _accept(chunk: Chunk, block: bytes, state: _State) -> None:
     chunk.first_line = state.line + 1
+    chunk.segments = state.segment
+    state.is_used = True
     state.line += chunk.row_count
     state.ledger.rows += chunk.row_count
     state.last_row = block[block.rfind(b"\n") + 1 :].decode()
@@ -183,18 +190,31 @@ def _line(line: bytes, state: _State) -> None:
     if not text.strip(" \t"):
         state.ledger.blank += 1
     elif fields := parse_header(text):
-        _flush(state)
-        used = max((chunk.header.segment for chunk in state.chunks), default=0)
-        state.header = Header(fields, used + 1)
-        state.ledger.header += 1
+        _header(fields, state)
     elif state.header and len(state.header.fields) > 1 and text.count(",") == len(state.header.fields) - 1:
         _keep(line, state)
     else:
         _not_a_row(text, line, state)
 
 
+def _header(fields: tuple[Field, ...], state: _State) -> None:
+    """Start a segment, unless the one before has no row. Rows under equal headers stay together."""
+    state.ledger.header += 1
+    state.segment += state.is_used
+    state.is_used = False
+    if state.header and state.header.fields == fields:
+        return
+    _flush(state)
+    state.header = Header(fields)
+    state.changes += 1
+    if state.changes > MAX_HEADERS:
+        message = f"changes its columns more than {MAX_HEADERS} times, expected a log of few headers; split the file"
+        raise CaptureError(message, code="too_many_headers", line=state.line)
+
+
 def _keep(line: bytes, state: _State) -> None:
-    state.pending.append((state.line, line))
+    state.pending.append((state.line, state.segment, line))
+    state.is_used = True
     state.ledger.rows += 1
     state.last_row = line.decode()
 
@@ -232,12 +252,13 @@ def _flush(state: _State) -> None:
     """Turn the rows read line by line into a chunk of their own."""
     if not state.pending or state.header is None:
         return
-    buffer = b"".join(line + b"\n" for _, line in state.pending)
+    buffer = b"".join(line + b"\n" for *_, line in state.pending)
     cells = _cells(pa.py_buffer(buffer), state.header)
     if cells is None:  # cannot happen: every line was checked; but evidence is never lost to a surprise
         raise AssertionError(f"{len(state.pending)} checked rows were refused by the reader")
     chunk = type_chunk(cells, state.header)
-    chunk.lines = [number for number, _ in state.pending]
+    chunk.lines = [number for number, *_ in state.pending]
+    chunk.segments = [segment for _, segment, _ in state.pending]
     state.chunks.append(chunk)
     state.pending = []
 
@@ -265,11 +286,11 @@ def _tail(line: bytes, state: _State) -> None:
     _line(line, state)
     if verdict == "unknown" and state.pending:
         # All cells but the last have a comma after them: they are whole. The last one was not recorded to its end.
-        number, kept = state.pending.pop()
+        number, segment, kept = state.pending.pop()
         message = f"last cell {last!r} has no newline after it and may be cut; it is not used"
         state.remarks.add("warning", "truncated_cell", message, number, header.fields[-1].name)
-        state.header = Header(header.fields[:-1], header.segment)
-        state.pending = [(number, kept.rsplit(b",", 1)[0])]
+        state.header = Header(header.fields[:-1])
+        state.pending = [(number, segment, kept.rsplit(b",", 1)[0])]
     _flush(state)
 
 

@@ -34,10 +34,9 @@ class Field:
 
 @dataclass(frozen=True)
 class Header:
-    """The columns of a segment, in order, and the segment's number."""
+    """The columns of a segment, in order."""
 
     fields: tuple[Field, ...]
-    segment: int = 1
 
 
 @functools.cache

@@ -46,6 +46,7 @@ class Chunk:
     repeated: list[tuple[str, int]] = field(default_factory=list)
     first_line: int = 1
     lines: list[int] | None = None
+    segments: int | list[int] = 1
 
     @property
     def has_unparsable(self) -> bool:
@@ -55,6 +56,12 @@ class Chunk:
     def line_numbers(self) -> pa.Array:
         """Line of each row."""
         return _count_from(self.first_line, self.row_count) if self.lines is None else pa.array(self.lines, pa.int32())
+
+    def segment_numbers(self) -> pa.Array:
+        """Segment of each row: a header that is only repeated starts one, and keeps the chunk."""
+        if isinstance(self.segments, int):
+            return pa.repeat(pa.scalar(self.segments, pa.int32()), self.row_count)
+        return pa.array(self.segments, pa.int32())
 
 
 def _count_from(first: int, n: int) -> pa.Array:
@@ -130,7 +137,7 @@ def _readings(chunk: Chunk, facts: CaptureFacts) -> pa.Table:
     nulls: dict[pa.DataType, pa.Array] = {}
     made: dict[str, pa.Array] = {
         "capture_line": chunk.line_numbers(),
-        "segment": pa.repeat(pa.scalar(chunk.header.segment, pa.int32()), n),
+        "segment": chunk.segment_numbers(),
     }
     made |= {name: column.values for name, column in chunk.columns.items()}
     if "observed_local" in made:

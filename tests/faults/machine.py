@@ -4,6 +4,7 @@
 `FaultyDisk` is one process on that machine. `cut_power` takes away what was not forced.
 """
 
+# ruff: noqa: D102 - the verbs are explained in Disk
 from __future__ import annotations
 
 import errno

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-POWER = ("all", "names", "empty", "half", "dice-1", "dice-2")
-AGAIN = ("all", "dice-1")
+POWER = ("all", "names", "half", "dice")
+AGAIN = ("all", "dice")
 """Patterns after which the work is done again: with the others a look is enough."""
 
 
@@ -63,7 +63,9 @@ def run(root: Path, disk: FaultyDisk, make: type[Store] = Store) -> Run:
         store = make(root, disk, opened.dirty)
         known = {capture["capture_id"] for manifest in store.manifests() for capture in manifest["captures"]}
         for batch in BATCHES:
-            if not known & set(batch.captures):
+            if known & set(batch.captures):
+                store.settle()  # as an ingest that has nothing to add does, before it names the head
+            else:
                 made.acknowledged.append(write(store, batch))
     except (StoreError, OSError, Death) as error:
         made.error = error
@@ -161,7 +163,7 @@ def _again(root: Path, disk: FaultyDisk, make: type[Store], expected: dict[str, 
     return [] if bytes_of(root) == expected else ["the next run does not lead to the same store"]
 
 
-def power_sweep(folder: Path, patterns: Sequence[str] = POWER, **planted: bool) -> Tally:
+def power_sweep(folder: Path, patterns: Sequence[str] = POWER, planted: str = "") -> Tally:
     """Cut the power before every single operation, and after the last, with every pattern of loss."""
     folder.mkdir()
     (folder / "plain").mkdir()
@@ -171,7 +173,7 @@ def power_sweep(folder: Path, patterns: Sequence[str] = POWER, **planted: bool) 
         for pattern in patterns:
             root = folder / f"{at}-{pattern}" / "evidence"
             root.parent.mkdir()
-            machine = Machine(**planted)
+            machine = Machine(planted == "drops_sync", planted == "drops_sync_folder")
             disk = FaultyDisk(machine, "death", at)
             made = run(root, disk)
             machine.cut_power(root, pattern)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from multiprocessing import get_context
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from writers import commit_many, ingest_folder
@@ -12,6 +11,7 @@ from pipeline.verify import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from conftest import WriteCapture
 

@@ -59,14 +59,16 @@ def _attempt(root: Path, folder: Path, disk: FaultyDisk) -> BaseException | None
     return None
 
 
-@pytest.mark.parametrize("mode", ["eio", "eio_for_ever", "disk_full", "death", "wrong_byte"])
-def test_ingest_goes_on_after_any_fault(folder: Path, tmp_path: Path, mode: Mode) -> None:
-    """Every twentieth operation; the sweep over every one is done with the store alone, where it costs less."""
+@pytest.mark.parametrize(
+    ("mode", "first"), [("eio", 4), ("eio_for_ever", 12), ("disk_full", 20), ("death", 28), ("wrong_byte", 0)]
+)
+def test_ingest_goes_on_after_any_fault(folder: Path, tmp_path: Path, mode: Mode, first: int) -> None:
+    """Some operations; the sweep over every one is done with the store alone, where it costs less."""
     disk = FaultyDisk(Machine())
     assert _attempt(tmp_path / "plain", folder, disk) is None
     expected = _bytes(tmp_path / "plain")
     writes = [at for at, verb in enumerate(disk.log, start=1) if verb == "write"]
-    places = writes if mode == "wrong_byte" else range(4, len(disk.log) + 1, 20)
+    places = writes[::2] if mode == "wrong_byte" else range(first, len(disk.log) + 1, 32)
     faults = 0
     for at in places:
         root = tmp_path / f"{mode}-{at}"
@@ -81,7 +83,7 @@ def test_ingest_goes_on_after_any_fault(folder: Path, tmp_path: Path, mode: Mode
         assert _attempt(root, folder, FaultyDisk(Machine())) is None
         assert _bytes(root) == expected, f"{mode} at {at}"
     print(f"{mode}: {faults} faults in whole ingests")  # noqa: T201 - the count is the result
-    assert faults >= (5 if mode == "wrong_byte" else 4)
+    assert faults >= 3
 
 
 # -- parsers ---------------------------------------------------------------------------------------------------------

@@ -179,7 +179,7 @@ def test_folder_that_cannot_be_listed_is_named(
             raise PermissionError(13, "Permission denied")
         return listing(path)
 
-    monkeypatch.setattr(captures.os, "scandir", scandir)
+    monkeypatch.setattr(os, "scandir", scandir)
     found = {shown: load(shown, file) for shown, file in find([tmp_path / "captures"])}
     assert set(found) == {"captures/locked", "captures/open/gpu.csv"}
     assert _why(found["captures/locked"])[1] == "unreadable"

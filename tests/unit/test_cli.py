@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
@@ -24,8 +25,6 @@ from pipeline.renderers import RENDERERS
 from pipeline.store import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from conftest import WriteCapture
 
     from pipeline.database import Database
@@ -56,7 +55,7 @@ def one_error(done: Result) -> str:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory, so that defaults (evidence, reports, captures) are there and not in the repository."""
+    """An empty working directory, so that the defaults (evidence, reports, captures) are not the repository's."""
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("GPU_EVIDENCE") or name == "NO_COLOR"]:
         monkeypatch.delenv(name)
@@ -81,7 +80,7 @@ def filled(home: Path, template: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def bundled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Path]]:
+def bundled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Two folders in which the bundled captures were run from scratch."""
     folders = []
     for name in ("one", "two"):
@@ -91,7 +90,7 @@ def bundled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Pa
             patch.chdir(folder)
             invoke("run", "--json")
         folders.append(folder)
-    yield folders[0], folders[1]
+    return folders[0], folders[1]
 
 
 # -- help and usage --------------------------------------------------------------------------------------------------
@@ -423,10 +422,8 @@ def test_query_reads_evidence_and_nothing_else(locked: tuple[Database, Path], at
 def test_query_that_only_describes_writes_nothing(locked: tuple[Database, Path], attack: str) -> None:
     database, folder = locked
     before = sorted(folder.rglob("*"))
-    try:
+    with contextlib.suppress(DatabaseError):  # refused is fine as well
         assert SECRET not in str(database.query(attack.format(folder)).to_pylist())
-    except DatabaseError:
-        pass  # refused is fine as well
     assert sorted(folder.rglob("*")) == before
 
 
@@ -439,7 +436,6 @@ def test_query_that_only_describes_writes_nothing(locked: tuple[Database, Path],
         "EXPLAIN SELECT * FROM devices",
         "DESCRIBE devices",
         "SHOW TABLES",
-        "SUMMARIZE captures",
         "VALUES (1)",
         "SELECT ';' AS semicolon;",
     ],
@@ -466,7 +462,7 @@ def test_catalog_needs_no_store(home: Path) -> None:
 def test_catalog_files_are_readable_by_anybody(filled: Path) -> None:
     (name,) = invoke("catalog", "--files", "gpu_list").stdout.splitlines()
     assert hashlib.sha256((filled / name).read_bytes()).hexdigest() == Path(name).stem
-    assert duckdb.sql(f"SELECT gpu_uuid FROM read_parquet('{filled / name}')").fetchall() == [(UUID,)]  # noqa: S608
+    assert pq.read_table(filled / name)["gpu_uuid"].to_pylist() == [UUID]
     assert json.loads(invoke("catalog", "--files", "gpu_list", "--json").stdout) == [name]
     assert invoke("catalog", "--files", "mig_devices").stdout == ""
     assert "no_such_table" in one_error(invoke("catalog", "--files", "nonsense", code=2))

@@ -193,6 +193,11 @@ def test_reading_statement_is_answered(opened: database.Database, sql: str) -> N
         "EXPLAIN ANALYZE CREATE TABLE t AS SELECT 1",
         "EXPLAIN ANALYZE CREATE OR REPLACE VIEW acceptance AS SELECT 'pass' AS verdict",
         "EXPLAIN ANALYZE DROP VIEW captures",
+        "EXPLAIN (ANALYZE) CREATE TABLE t AS SELECT 1",
+        "EXPLAIN/**/ANALYZE CREATE TABLE t AS SELECT 1",
+        "/* explain */ EXPLAIN ANALYZE CREATE TABLE t AS SELECT 1",
+        # What is left without the options is "SELECT 1 --...": the comment hides what is really run.
+        "EXPLAIN (ANALYZE /*) SELECT 1 --*/) CREATE OR REPLACE VIEW acceptance AS SELECT 'pass' AS verdict",
     ],
 )
 def test_explain_of_a_writing_statement_is_refused(sql: str) -> None:
@@ -409,9 +414,7 @@ PUBLIC = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", PUBLIC
-)
+@pytest.mark.parametrize("name", PUBLIC)
 def test_public_columns_are_there(name: str) -> None:
     assert set(PUBLIC[name].split()) <= set(EMPTY.rows(f"SELECT * FROM {name}").column_names)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from pipeline import errors
@@ -38,3 +40,15 @@ def test_exit_codes_are_five_different_numbers() -> None:
         errors.DAMAGED,
     ]
     assert codes == [1, 2, 3, 4, 5]
+
+
+def test_errors_cross_processes_whole() -> None:
+    error = pickle.loads(pickle.dumps(StoreError("found x, expected y", code="c", where="f", line=3)))  # noqa: S301
+    assert type(error) is StoreError
+    assert (error.message, error.code, error.where, error.line, str(error)) == (
+        "found x, expected y",
+        "c",
+        "f",
+        3,
+        "f:3: found x, expected y [c]",
+    )

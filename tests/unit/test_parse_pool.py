@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,6 +15,9 @@ from pipeline.errors import CaptureError
 from pipeline.parse_pool import is_worth_it, parse_bytes, parse_capture, refused
 from pipeline.parsed import CaptureFacts, Issue, Ledger, Parsed
 from pipeline.parsers import KINDS
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 
 def _parser(monkeypatch: pytest.MonkeyPatch, parse: Any) -> None:

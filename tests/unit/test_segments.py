@@ -130,7 +130,7 @@ def test_segment_has_the_full_schema_and_checksums() -> None:
     assert stored.schema_arrow.names == arrow_schema(TABLES["gpu_readings"]).names
     wrong = bytearray(data)
     wrong[60] ^= 1  # in the first page
-    with pytest.raises(OSError, match="CRC|checksum|verification|Corrupt|corrupt|Couldn't|decompress"):
+    with pytest.raises(OSError, match=r"CRC|checksum|Couldn't deserialize"):
         pq.ParquetFile(pa.BufferReader(bytes(wrong)), page_checksum_verification=True).read()
     assert hashlib.sha256(wrong).hexdigest() != hashlib.sha256(data).hexdigest()
 

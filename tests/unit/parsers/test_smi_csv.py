@@ -24,6 +24,7 @@ from smi_csv_samples import (
 from pipeline.errors import CaptureError
 from pipeline.parsed import MAX_REMARKS, CaptureFacts, split_lines, to_utf8
 from pipeline.parsers import smi_csv
+from pipeline.parsers.smi_csv_fields import Header
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -503,6 +504,21 @@ def test_clean_block_takes_the_fast_path_and_dirty_ones_do_not(monkeypatch: pyte
     assert values(parsed, "sm_clock_mhz") == list(range(40))
     # The header, and the lines of the one block with the blanks in it.
     assert 2 <= len(slow) <= 15
+
+
+def test_each_header_does_not_look_at_all_segments_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    class Counted(Header):
+        def __getattribute__(self, name: str) -> Any:
+            if name == "segment":
+                asked.append(name)
+            return super().__getattribute__(name)
+
+    monkeypatch.setattr(smi_csv, "Header", Counted)
+    parsed = read(f"{HEAD}{GOOD}" * 120)
+    assert values(parsed, "segment") == list(range(1, 121))
+    assert len(asked) <= 10 * 120
 
 
 def test_header_in_every_block_does_not_read_blocks_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
