@@ -130,8 +130,10 @@ def to_utf8(data: bytes, errors: Literal["strict", "replace"] = "strict") -> byt
             body = data[len(bom) :]
             if encoding == "utf-8":
                 return body
+            # A logger that was killed can leave half a character, in a last line that is cut as well: it stays visible.
+            half = "\ufffd" if len(body) % 2 else ""
             try:
-                return body.decode(encoding, errors).encode()
+                return (body[: len(body) & ~1].decode(encoding, errors) + half).encode()
             except UnicodeError as error:
                 raise CaptureError(
                     f"starts with a {encoding} byte order mark but is not {encoding}: {error}", code="undecodable"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +32,7 @@ def test_to_utf8(data: bytes, expected: bytes) -> None:
     assert to_utf8(data) == expected
 
 
-@pytest.mark.parametrize("data", [b"\xff\xfea", b"\xfe\xff\xd8\x00", b"\xff\xfe\x00\xdc"])
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00\xd8", b"\xfe\xff\xd8\x00", b"\xff\xfe\x00\xdc"])
 def test_mark_that_lies_is_refused(data: bytes) -> None:
     with pytest.raises(CaptureError) as caught:
         to_utf8(data)
@@ -142,3 +144,9 @@ def test_results_do_not_share_their_lists() -> None:
     one.issues.append  # noqa: B018 - the attribute exists
     assert one.issues is not other.issues
     assert other.ledger.total == 0
+
+
+def test_utf16_log_cut_within_a_character_loses_only_its_last_line() -> None:
+    whole = "index\r\n0\r\n1"
+    cut = codecs.BOM_UTF16_LE + whole.encode("utf-16-le") + b"\x31"
+    assert to_utf8(cut) == f"{whole}\ufffd".encode()

@@ -20,6 +20,8 @@ readings AS (
         min(capture_line) AS capture_line,
         max(observed_at) AS observed_at,
         arg_min(absent, capture_line) AS absent,
+        min(absent) AS least_absent,
+        max(absent) AS most_absent,
         min(model) AS model,
         count(DISTINCT model) AS models,
         min(driver_version) AS driver_version,
@@ -47,7 +49,12 @@ from_readings AS (
         CASE WHEN vbioses = 1 THEN vbios_version END AS vbios_version,
         CASE WHEN vbioses > 1 THEN 'conflicting_sources' ELSE why_absent(absent, 'vbios_version') END AS why_vbios_version,
         CASE WHEN modes = 1 THEN mig_mode END AS mig_mode,
-        CASE WHEN modes > 1 THEN 'conflicting_sources' ELSE why_absent(absent, 'mig_mode') END AS why_mig_mode,
+        -- N/A in one row and an error in another is no answer: N/A alone says that there is no MIG.
+        CASE
+            WHEN modes > 1 OR why_absent(least_absent, 'mig_mode') <> why_absent(most_absent, 'mig_mode')
+                THEN 'conflicting_sources'
+            ELSE why_absent(absent, 'mig_mode')
+        END AS why_mig_mode,
         why_absent(absent, 'pci_bus_id') AS why_pci_bus_id,
         false AS has_children
     FROM readings
