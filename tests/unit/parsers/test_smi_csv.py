@@ -56,7 +56,7 @@ def test_encoding_and_line_end_do_not_matter(data: bytes) -> None:
     assert parsed.issues == []
 
 
-@pytest.mark.parametrize("data", [b"\xff\xfe" + b"a" * 5, b"\xff\xfe\x00\xd8\x41\x00", b"\xfe\xff\xd8\x00\x00\x41"])
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00\xd8\x41\x00", b"\xfe\xff\xd8\x00\x00\x41"])
 def test_damaged_utf16_is_refused_as_a_whole(data: bytes) -> None:
     with pytest.raises(CaptureError) as caught:
         read(data)
