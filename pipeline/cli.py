@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import functools
-import json
 import os
 import sys
 from pathlib import Path
@@ -363,4 +362,6 @@ def _say(text: str, fg: str | None = None) -> None:
 
 
 def _print_json(value: Any) -> None:
+    import json
+
     click.echo(json.dumps(value, indent=1, ensure_ascii=True))
