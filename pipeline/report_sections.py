@@ -61,9 +61,9 @@ def captures(rows: list[Row]) -> Section:
     cells = tuple(
         (
             row["path"],
-            row["kind"],
-            row["source"],
-            row["is_simulated"],
+            _known(row["kind"], "KIND_UNKNOWN"),
+            _known(row["source"], "NOT_SAID"),
+            _known(row["is_simulated"], "NOT_SAID"),
             row["claim_status"] or "no claim",
             row["status"] if row["status_reason"] is None else f"{row['status']}: {row['status_reason']}",
             _known(_time(row["captured_at"]), "NOT_RECORDED"),
@@ -109,8 +109,8 @@ def devices(gpus: list[Row], facts: list[Row]) -> Section:
             _known(row["product"], "PRODUCT_NOT_LISTED" if row["model"] else "MODEL_UNKNOWN"),
             *(_known(row[name], why.get((row["device_id"], named[name]))) for name in list(named)[1:]),
             _known(_time(row["observed_at"]), "TIME_NOT_RECORDED"),
-            row["source"],
-            row["is_simulated"],
+            _known(row["source"], "NOT_SAID"),
+            _known(row["is_simulated"], "NOT_SAID"),
             evidence(row),
         )
         for row in gpus
@@ -157,10 +157,10 @@ def mig(layouts: list[Row], devices: list[Row]) -> Section:
             _known(row["config_generation"], row["why_generation"]),
             row["child_count"],
             _known(_time(row["observed_at"]), "TIME_NOT_RECORDED"),
-            row["is_current"],
-            row["is_partial_view"],
-            row["source"],
-            row["is_simulated"],
+            _known(row["is_current"], "PARTIAL_VIEW" if row["is_partial_view"] else "ORDER_UNKNOWN"),
+            _known(row["is_partial_view"], "VIEWER_NOT_SAID"),
+            _known(row["source"], "NOT_SAID"),
+            _known(row["is_simulated"], "NOT_SAID"),
             evidence(row),
         )
         for row in layouts
@@ -179,7 +179,20 @@ def mig(layouts: list[Row], devices: list[Row]) -> Section:
         _SIMULATED,
         _EVIDENCE,
     )
-    device_cells = tuple((*(row[column.name] for column in device_columns[:-1]), evidence(row)) for row in devices)
+    why = {
+        "gpu_instance_id": "NOT_IN_LISTING",
+        "compute_instance_id": "NOT_IN_LISTING",
+        "is_stale": "NO_NEWER_HOST_VIEW",
+        "source": "NOT_SAID",
+        "is_simulated": "NOT_SAID",
+    }
+    device_cells = tuple(
+        (
+            *(_known(row[column.name], why.get(column.name, "UNPARSABLE")) for column in device_columns[:-1]),
+            evidence(row),
+        )
+        for row in devices
+    )
     intro = (
         "The generation names a set of MIG devices. It is a fence, not a proof: equal sets are told by their SHA-256."
     )
@@ -225,8 +238,8 @@ def readings(rows: list[Row]) -> Section:
                 for name, suffix, _, _ in pairs
                 for end in ("min", "max")
             ),
-            row["source"],
-            row["is_simulated"],
+            _known(row["source"], "NOT_SAID"),
+            _known(row["is_simulated"], "NOT_SAID"),
             evidence(row, "first_line"),
         )
         for row in rows
