@@ -178,7 +178,7 @@ def load(
         message = f"cannot be read: {what}; expected a regular file"
         return Capture(shown, file, None, None, sidecar, None, (*issues, Issue("error", "unreadable", message)))
     asked = kind or sidecar.kind
-    told, remark = _kind(asked, data)
+    told, remark = tell_kind(asked, data)
     if begin and told:
         begin(told, data, CaptureFacts(sidecar.command_text(), sidecar.masked, sidecar.timezone))
     return Capture(shown, file, data, sha256(data), sidecar, told, (*issues, *([remark] if remark else [])))
@@ -189,7 +189,8 @@ def _readable(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
-def _kind(asked: str | None, data: bytes) -> tuple[str | None, Issue | None]:
+def tell_kind(asked: str | None, data: bytes) -> tuple[str | None, Issue | None]:
+    """The kind of a capture, as asked for or told from its content; or None and the reason."""
     from pipeline.parsed import diagnostic, split_lines, to_utf8
     from pipeline.parsers import KINDS
 

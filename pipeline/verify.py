@@ -133,8 +133,10 @@ def _again(row: dict[str, Any], raw: dict[str, bytes]) -> _Again:
     data = None if digest is None else raw[digest]
     capture = files.Capture(row["path"], Path(row["path"]), data, digest, sidecar, row["kind"])
     if capture.kind is None or data is None:
-        # Why a kind was not told is asked from the row: a later version may know more kinds.
-        parsed = refused(data or b"", Issue("error", row["status_reason"], ""))
+        # A later version may know more kinds: then why this one was not told is asked from the row.
+        told_now, remark = files.tell_kind(sidecar.kind, data) if data is not None else (None, None)
+        known = remark if told_now is None and remark and remark.code == row["status_reason"] else None
+        parsed = refused(data or b"", known or Issue("error", row["status_reason"], ""))
     else:
         parsed = parse_bytes(capture.kind, data, capture.facts)
     settled = {} if data is None else files.row(capture)

@@ -232,3 +232,10 @@ def test_raw_is_enough(whole: Store, tmp_path: Path) -> None:
     ingest(again, [tmp_path / "captures" / "list.txt"], jobs=1)
     ingest(again, [tmp_path / "captures"], jobs=1)
     assert again.head() == whole.head()
+
+
+def test_capture_without_kind_that_names_a_failure_is_whole(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "failed.txt"
+    file.write_text("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n\n", "ascii")
+    ingest(store, [file])
+    assert verify(store).damage == []
