@@ -98,28 +98,34 @@ class Capture:
         if self.sha256 is None:
             return sha256(canonical_json({"unreadable": self.issues[-1].code, "path": self.path}))
         at = self.sidecar.captured_at
-        return sha256(
-            canonical_json(
-                {
-                    "content": self.sha256,
-                    "kind": self.kind,
-                    "command": self.sidecar.command_text(),
-                    "captured_at": None if at is None else at.astimezone(UTC).isoformat(timespec="milliseconds"),
-                    "host": self.sidecar.host,
-                    "set": self.sidecar.set,
-                    "source": self.sidecar.source,
-                    "simulated": self.sidecar.simulated,
-                }
-            )
-        )
+        facts = {
+            "content": self.sha256,
+            "kind": self.kind,
+            "command": self.sidecar.command_text(),
+            "captured_at": None if at is None else at.astimezone(UTC).isoformat(timespec="milliseconds"),
+            "host": self.sidecar.host,
+            "set": self.sidecar.set,
+            "source": self.sidecar.source,
+            "simulated": self.sidecar.simulated,
+        }
+        if any(issue.code == "sidecar_invalid" for issue in self.issues):
+            # Its facts are lost, not absent: it must not stand for a capture that has none, nor for its mended self.
+            facts["sidecar"] = "invalid"
+        return sha256(canonical_json(facts))
+
+
+def require(paths: Iterable[Path]) -> None:
+    """Refuse a path that is not there, before anything is made for it."""
+    for path in paths:
+        if not os.path.lexists(path):
+            raise UsageError("no such file or folder", code="no_such_path", where=str(path))
 
 
 def find(paths: Iterable[Path]) -> Iterator[tuple[str, Path]]:
     """Files below the paths, as (shown path, file), in the order of the shown path. Sidecars are left out."""
     found: set[tuple[str, Path]] = set()  # two folders may hold files that are shown alike
     for path in paths:
-        if not os.path.lexists(path):
-            raise UsageError("no such file or folder", code="no_such_path", where=str(path))
+        require([path])
         for file in _walk(path) if path.is_dir() else [path]:
             below = file.relative_to(path).as_posix() if file != path else ""
             top = "" if path.name in ("", ".", "..") else path.name

@@ -250,7 +250,8 @@ def verify(store: Path, as_json: bool) -> None:
             click.echo(_printable(f"damaged: {damage['where']}: {damage['message']} [{damage['code']}]"))
         for name in found.unlisted:
             _say(f"not listed (left by an interrupted ingest, never read): {_printable(name)}")
-        click.echo("damaged" if found.damage else "whole: every byte and every row is as it was written")
+        whole = "whole: every byte and every row is as it was written" if found.manifests else "empty: nothing to check"
+        click.echo("damaged" if found.damage else whole)
     raise SystemExit(errors.DAMAGED if found.damage else 0)
 
 
@@ -270,8 +271,10 @@ def _database(store: Path) -> Database:
 
 
 def _ingest(store: Path, paths: tuple[Path, ...], kind: str | None, jobs: int) -> Result:
+    from pipeline.captures import require
     from pipeline.ingest import ingest as bring_in
 
+    require(paths)
     with _progress("reading captures") as tell:
         return bring_in(_open(store, create=True), paths, kind=kind, jobs=jobs, progress=tell)
 
@@ -318,16 +321,19 @@ def _interactive(database: Database) -> None:
     import readline  # noqa: F401 - gives input() line editing and history
 
     _say("One reading statement a line; tables: SELECT view_name, comment FROM duckdb_views(); end with Ctrl-D.")
+    prompt = "gpu-evidence> " if sys.stdin.isatty() else ""
+    failed = 0
     while True:
         try:
-            text = input("gpu-evidence> ")
+            text = input(prompt)
         except EOFError:
-            return
+            raise SystemExit(0 if sys.stdin.isatty() else failed) from None
         if not text.strip():
             continue
         try:
             _write_rows(database.query(text), "table", None)
         except errors.EvidenceError as error:
+            failed = error.exit_code
             _say(_printable(str(error)), fg="red")
 
 

@@ -113,12 +113,15 @@ def export(store: Store, target: Path) -> int:
     """Copy every table and mart into a new DuckDB file, in a storage version that DuckDB 1.5 reads; how many."""
     listed = segments(store)
     database = _build({name: dataset(store, name, listed.get(name, ())) for name in TABLES}, None)
-    names = sorted({*TABLES, *(view_doc(view).name for view in VIEWS)})
+    references = {f"ref_{file.stem}" for file in _REFERENCE.glob("*.csv")}
+    names = sorted({*TABLES, *(view_doc(view).name for view in VIEWS), *references})
+    macros = (_SQL / "macros.sql").read_text(encoding="utf-8").replace("CREATE MACRO ", "CREATE MACRO exported.")
     path = str(target).replace("'", "''")
     try:
         database.connection.execute(f"ATTACH '{path}' AS exported (STORAGE_VERSION 'v1.5.0')")
         for name in names:
             database.connection.execute(f"CREATE TABLE exported.{name} AS SELECT * FROM main.{name}")  # noqa: S608
+        database.connection.execute(macros.replace("is_masked_uuid(uuid) THEN", "exported.is_masked_uuid(uuid) THEN"))
         database.connection.execute("DETACH exported")
     except duckdb.Error as error:
         raise StoreError(str(error), code="export_failed", where=str(target)) from error

@@ -165,7 +165,22 @@ def mig(layouts: list[Row], devices: list[Row]) -> Section:
         )
         for row in layouts
     )
-    device_columns = (
+    intro = (
+        "The generation names a set of MIG devices. It is a fence, not a proof: equal sets are told by their SHA-256."
+    )
+    return Section(
+        "mig",
+        "MIG layouts",
+        intro,
+        (
+            ReportTable("layouts", "Layouts", layout_columns, layout_cells, "No capture lists MIG devices."),
+            _mig_devices(devices),
+        ),
+    )
+
+
+def _mig_devices(devices: list[Row]) -> ReportTable:
+    columns = (
         Column("device_id", "MIG device", "code"),
         Column("parent_device_id", "Parent GPU", "code"),
         Column("mig_profile", "Profile", "code"),
@@ -186,25 +201,14 @@ def mig(layouts: list[Row], devices: list[Row]) -> Section:
         "source": "NOT_SAID",
         "is_simulated": "NOT_SAID",
     }
-    device_cells = tuple(
+    cells = tuple(
         (
-            *(_known(row[column.name], why.get(column.name, "UNPARSABLE")) for column in device_columns[:-1]),
+            *(_known(row[column.name], why.get(column.name, "UNPARSABLE")) for column in columns[:-1]),
             evidence(row),
         )
         for row in devices
     )
-    intro = (
-        "The generation names a set of MIG devices. It is a fence, not a proof: equal sets are told by their SHA-256."
-    )
-    return Section(
-        "mig",
-        "MIG layouts",
-        intro,
-        (
-            ReportTable("layouts", "Layouts", layout_columns, layout_cells, "No capture lists MIG devices."),
-            ReportTable("mig_devices", "MIG devices", device_columns, device_cells, "No capture lists MIG devices."),
-        ),
-    )
+    return ReportTable("mig_devices", "MIG devices", columns, cells, "No capture lists MIG devices.")
 
 
 def readings(rows: list[Row]) -> Section:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-_WIDEST = 60
+_WIDEST = 64
 
 
 def encode(table: pa.Table, form: str) -> bytes:

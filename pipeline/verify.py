@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,6 +132,8 @@ def _again(row: dict[str, Any], raw: dict[str, bytes]) -> _Again:
     digest = row["capture_sha256"]
     data = None if digest is None else raw[digest]
     capture = files.Capture(row["path"], Path(row["path"]), data, digest, sidecar, row["kind"])
+    if data is not None and capture.capture_id != row["capture_id"]:  # the id says that the sidecar was not usable
+        capture = replace(capture, issues=(Issue("error", "sidecar_invalid", ""),))
     if capture.kind is None or data is None:
         # A later version may know more kinds: then why this one was not told is asked from the row.
         told_now, remark = files.tell_kind(sidecar.kind, data) if data is not None else (None, None)

@@ -315,7 +315,7 @@ def test_sql_to_a_file_and_to_stdout(filled: Path) -> None:
 
 def test_sql_from_stdin_and_line_by_line(filled: Path) -> None:
     assert json.loads(invoke("sql", "-", "--json", input="SELECT 7 AS n").stdout) == [{"n": 7}]
-    done = invoke("sql", input="SELECT 7 AS n\n\nSELECT nonsense\nSELECT 8 AS n\n")
+    done = invoke("sql", input="SELECT 7 AS n\n\nSELECT nonsense\nSELECT 8 AS n\n", code=2)
     assert done.stdout.count("(1 row)") == 2
     assert "[sql_failed]" in done.stderr
     assert filled.exists()

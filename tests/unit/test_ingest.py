@@ -211,3 +211,15 @@ def test_facts_may_hold_any_text(store: Store, write_capture: WriteCapture, read
     file = write_capture("list.txt", LISTING, host=text, set=text, note=text, command=text, timezone=text)
     assert ingest(store, [file]).ingested == 1
     assert read_table(store, "captures", "host", "set", "note", "command", "timezone") == [(text,) * 5]
+
+
+def test_broken_sidecar_costs_no_equal_capture_and_can_be_mended(store: Store, tmp_path: Path) -> None:
+    folder = tmp_path / "found"
+    folder.mkdir()
+    for name in ("a.csv", "b.csv"):
+        (folder / name).write_text("index, name\n0, A\n", "ascii")
+    (folder / "a.csv.json").write_text("{bad", "ascii")
+    assert ingest(store, [folder]).ingested == 2
+    (folder / "a.csv.json").write_text('{"host": "h1"}', "ascii")
+    mended = ingest(store, [folder])
+    assert (mended.ingested, mended.already_present, mended.refused) == (1, 1, [])

@@ -34,9 +34,9 @@ def test_table_for_a_terminal() -> None:
 
 
 def test_long_cell_is_cut_and_says_so() -> None:
-    lines = encode(_table(a=["x" * 60, "y" * 61]), "table").decode().splitlines()
-    assert lines[2] == "x" * 60
-    assert lines[3] == "y" * 59 + "\u2026"
+    lines = encode(_table(a=["x" * 64, "y" * 65]), "table").decode().splitlines()
+    assert lines[2] == "x" * 64
+    assert lines[3] == "y" * 63 + "\u2026"
 
 
 HOSTILE = "a\x1b[31mb\rc\nd\te\u202ef\u200bg\x07\x9b"

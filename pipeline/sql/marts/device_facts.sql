@@ -32,14 +32,14 @@ said AS (
                     WHEN mig_mode = 'Enabled' OR has_children THEN 'mig'
                     WHEN mig_mode = 'Disabled' OR why_mig_mode = 'not_supported' THEN 'none'
                 END,
-                why_mig_mode
+                CASE WHEN mig_mode IS NULL THEN why_mig_mode WHEN mig_mode = '' THEN 'not_available' ELSE 'unparsable' END
             ] AS partitioning,
             [
                 CASE
                     WHEN mig_mode IN ('Enabled', 'Disabled') OR has_children THEN 'mig'
                     WHEN why_mig_mode = 'not_supported' THEN 'none'
                 END,
-                why_mig_mode
+                CASE WHEN mig_mode IS NULL THEN why_mig_mode WHEN mig_mode = '' THEN 'not_available' ELSE 'unparsable' END
             ] AS supported_capabilities
         FROM device_sightings
     )
