@@ -115,13 +115,15 @@ def export(store: Store, target: Path) -> int:
     database = _build({name: dataset(store, name, listed.get(name, ())) for name in TABLES}, None)
     references = {f"ref_{file.stem}" for file in _REFERENCE.glob("*.csv")}
     names = sorted({*TABLES, *(view_doc(view).name for view in VIEWS), *references})
-    macros = (_SQL / "macros.sql").read_text(encoding="utf-8").replace("CREATE MACRO ", "CREATE MACRO exported.")
     path = str(target).replace("'", "''")
     try:
         database.connection.execute(f"ATTACH '{path}' AS exported (STORAGE_VERSION 'v1.5.0')")
         for name in names:
             database.connection.execute(f"CREATE TABLE exported.{name} AS SELECT * FROM main.{name}")  # noqa: S608
-        database.connection.execute(macros.replace("is_masked_uuid(uuid) THEN", "exported.is_masked_uuid(uuid) THEN"))
+        # Made inside the file, so that the macros find each other whatever name the file is attached under later.
+        database.connection.execute("USE exported")
+        database.connection.execute((_SQL / "macros.sql").read_text(encoding="utf-8"))
+        database.connection.execute("USE memory")
         database.connection.execute("DETACH exported")
     except duckdb.Error as error:
         raise StoreError(str(error), code="export_failed", where=str(target)) from error

@@ -332,7 +332,11 @@ def test_export_is_a_database_of_its_own(store: Store, tmp_path: Path) -> None:
     with duckdb.connect(str(target), read_only=True) as exported:
         tables = {row[0] for row in exported.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
         assert len(tables) == names
-        assert tables == set(TABLES) | {view.rsplit("/", 1)[-1] for view in VIEWS}
+        references = {"ref_products", "ref_mig_profiles", "ref_smi_fields", "ref_smi_query_fields"}
+        assert tables == set(TABLES) | {view.rsplit("/", 1)[-1] for view in VIEWS} | references
+        why = exported.execute("SELECT why_absent('a=masked b=error', 'b')").fetchall()
+        assert why == [("error",)]
+        assert exported.execute("SELECT gpu_device_id('GPU-x', false, NULL, 0, 'abc')").fetchall() == [("GPU-x",)]
         assert exported.execute("SELECT count(*) FROM gpu_readings").fetchall() == [(3,)]
         assert exported.execute("SELECT count(*) FROM devices").fetchall() == [(3,)]
 
