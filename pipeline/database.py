@@ -80,7 +80,10 @@ class Database:
             raise DatabaseError("the query is not UTF-8 text", code="sql_refused") from error
         if len(statements) != 1:
             raise DatabaseError(f"found {len(statements)} statements, expected one", code="sql_refused")
-        return statements[0].type
+        try:
+            return statements[0].type
+        except ValueError as error:  # a statement so new that the client has no name for it
+            raise DatabaseError("found a statement of unknown type, expected SELECT", code="sql_refused") from error
 
     def rows(self, sql: str) -> pa.Table:
         """Run one of our own queries."""

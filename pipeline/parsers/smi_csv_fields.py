@@ -53,7 +53,11 @@ def catalogue() -> dict[str, Field]:
 
 def field_named(name: str, unit: str = "") -> Field:
     """The catalogue's field, or an unknown one under the printed name."""
-    return catalogue().get(name.lower()) or Field(name, unit, is_known=False)
+    known = catalogue().get(name.lower())
+    if known is None:
+        return Field(name, unit, is_known=False)
+    # A known name with another unit is another quantity: its numbers must not pass for the known one's.
+    return known if unit in ("", known.unit) else Field(f"{name} [{unit}]", unit, is_known=False)
 
 
 def parse_header(text: str) -> tuple[Field, ...] | None:
