@@ -186,6 +186,22 @@ def _table(reader: TextReader | XmlReader, interpreter: _Interpreter) -> pa.Tabl
     )
 
 
+def _count_gpus(reader: TextReader | XmlReader) -> None:
+    """Remark where a document says more GPUs than it shows: cut between lines, it would look whole."""
+    shown: dict[int, set[str]] = {}
+    said: dict[int, Reading] = {}
+    for reading in reader.readings:
+        if reading.gpu is not None:
+            shown.setdefault(reading.document, set()).add(reading.gpu)
+        elif reading.label.casefold().replace("_", " ") == "attached gpus":
+            said[reading.document] = reading
+    for document, reading in said.items():
+        found = len(shown.get(document, ()))
+        if reading.text != str(found):
+            message = f"{reading.text[:20]!r} GPUs are attached, {found} are shown; the others were left out or cut off"
+            reader.remarks.add("warning", "gpus_missing", message, reading.line, reading.label)
+
+
 def _is_xml(body: bytes) -> bool:
     return body.lstrip().startswith(b"<") or (b"<nvidia_smi_log" in body and not _BANNER.search(body))
 
@@ -204,6 +220,7 @@ def parse(data: bytes, facts: CaptureFacts) -> Parsed:
     reader.read(body)
     fields = known.xml if isinstance(reader, XmlReader) else known.text
     table = _table(reader, _Interpreter(fields, reader.remarks))
+    _count_gpus(reader)
     return Parsed(
         tables={"gpu_query": table},
         issues=reader.remarks.all(),

@@ -93,9 +93,15 @@ class TextReader:
                 deeper[at] = following > indents[at]
                 following = indents[at]
         self.ledger.total = len(lines)
+        is_cut = bool(data) and not data.endswith(b"\n")
         for at, line in enumerate(lines):
             if indents[at] < 0:
                 self.ledger.blank += 1
+            elif is_cut and at == len(lines) - 1:
+                # nvidia-smi ends every line: without its newline a value may have lost its end, and is no fact.
+                message = f"last line ends in {line[-60:]!r} without newline, expected a whole line; not used"
+                self.remarks.add("warning", "truncated_row", message, at + 1)
+                self.ledger.refused += 1
             else:
                 self._line(line, at + 1, indents[at], has_children=deeper[at])
 
