@@ -701,7 +701,10 @@ def test_real_captures_are_read_whole() -> None:
         data = path.read_bytes()
         assert smi_query.detect(data[:65_536]), path
         parsed = parse(data)
-        assert (parsed.issues, parsed.ledger.refused, parsed.quarantine) == ([], 0, None), path
+        # Counted in the files: this one says that 4 GPUs are attached, and holds one gpu element.
+        expected = [("gpus_missing", 7)] if path.name == "tg-a100-sxm4-v12.xml" else []
+        assert [(issue.code, issue.line) for issue in parsed.issues] == expected, path
+        assert (parsed.ledger.refused, parsed.quarantine) == (0, None), path
         assert all(row["field"] for row in rows(parsed)), path
 
 
@@ -738,3 +741,22 @@ def test_real_mig_text_has_blocks_and_processes() -> None:
     assert instances == {1: 2, 2: 3, 3: 9, 4: 10}
     memory = {row["block"]: row["value_number"] for row in found if row["label"] == "Used GPU Memory"}
     assert memory == {1: 2296, 2: 1272, 3: 7484}
+
+
+@pytest.mark.parametrize("tail", ["GPU UUID : GPU-0000701e-52d1", "Bus Id : 00000000:01:00.0", "Minor Number : 1"])
+def test_last_line_without_newline_is_no_fact(tail: str) -> None:
+    text = "==============NVSMI LOG==============\nGPU 00000000:01:00.0\n    Product Name : NVIDIA L4\n"
+    parsed = parse(f"{text}    {tail}".encode())
+    assert [row["label"] for row in rows(parsed)] == ["Product Name"]
+    assert [(issue.severity, issue.code, issue.line) for issue in parsed.issues] == [("warning", "truncated_row", 4)]
+    assert (parsed.ledger.refused, parsed.ledger.is_whole) == (1, True)
+
+
+@pytest.mark.parametrize(("said", "codes"), [(1, []), (2, ["gpus_missing"])])
+def test_gpus_that_are_said_but_not_shown_are_remarked(said: int, codes: list[str]) -> None:
+    text = f"==============NVSMI LOG==============\nAttached GPUs : {said}\nGPU 00000000:01:00.0\n"
+    parsed = parse(f"{text}    Product Name : NVIDIA L4\n".encode())
+    assert [issue.code for issue in parsed.issues] == codes
+    xml = f"<nvidia_smi_log><attached_gpus>{said}</attached_gpus><gpu id='00000000:01:00.0'>"
+    xml += "<product_name>NVIDIA L4</product_name></gpu></nvidia_smi_log>"
+    assert [issue.code for issue in parse(xml.encode()).issues] == codes
