@@ -135,6 +135,7 @@ class _Reader:
         self.parsed.ledger.rows += 1
         if self.section is not None:
             self.section.rows += 1
+            self.section.is_closed = False
         return True
 
     def other(self, number: int, text: str) -> None:
@@ -160,8 +161,11 @@ class _Reader:
             self.section.refused += 1
 
     def finish(self) -> None:
-        """Judge the tables without rows: an answer, a cut one, or damaged."""
+        """Judge how the tables end; one without rows is an answer, a cut one, or damaged."""
         for section in self.sections:
+            if section.rows and not section.is_closed:
+                message = "no closing rule stands below the last row: rows may be cut off; re-capture it to be sure"
+                self.parsed.issues.append(Issue("warning", "table_not_closed", message, section.line))
             if section.rows or section.refused:
                 continue
             if not section.has_body:

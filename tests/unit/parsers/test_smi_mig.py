@@ -260,3 +260,13 @@ def test_real_tables(name: str, expected: list[tuple[str, int, int, int, int]]) 
     columns = ("profile_name", "profile_id", "gpu_instance_id", "placement_start", "placement_size")
     assert [tuple(row[column] for column in columns) for row in rows(parsed)] == expected
     assert parsed.issues == []
+
+
+@pytest.mark.parametrize(
+    ("tail", "codes"), [("+-----+\n", []), ("+-----", ["table_not_closed"]), ("", ["table_not_closed"])]
+)
+def test_table_with_rows_that_is_not_closed_is_in_doubt(tail: str, codes: list[str]) -> None:
+    text = f"+-----+\n| GPU instances: |\n|=====|\n|   0  MIG 1g.5gb   19   7   0:1   |\n{tail}"
+    parsed = smi_mig.parse(text.encode(), CaptureFacts())
+    assert parsed.ledger.rows == 1
+    assert [issue.code for issue in parsed.issues] == codes
