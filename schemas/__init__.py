@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from schemas.captures import CAPTURES, SOURCE_ERRORS
 from schemas.columns import arrow_schema, unstamped_schema
+from schemas.dcgm import DCGM_COUNTERS, DCGM_FIELDS
+from schemas.decisions import DECISION_CLAIMS, DECISIONS
 from schemas.gpu_query import GPU_QUERY
 from schemas.gpu_readings import GPU_EXTRA, GPU_READINGS
 from schemas.mig import GPU_LIST, MIG_DEVICES, MIG_INSTANCES
+from schemas.scenarios import SCENARIO_DEMANDS, SCENARIO_FAULTS, SCENARIO_GPUS, SCENARIO_INCIDENTS, SCENARIOS
 
 TABLES = {
     str(schema.name): schema
@@ -19,6 +22,15 @@ TABLES = {
         MIG_DEVICES,
         GPU_QUERY,
         MIG_INSTANCES,
+        DCGM_FIELDS,
+        DCGM_COUNTERS,
+        DECISIONS,
+        DECISION_CLAIMS,
+        SCENARIOS,
+        SCENARIO_GPUS,
+        SCENARIO_DEMANDS,
+        SCENARIO_INCIDENTS,
+        SCENARIO_FAULTS,
     )
 }
 

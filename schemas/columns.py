@@ -73,6 +73,15 @@ def keys(*, line: str = "Line of the capture, from 1, that the row was read from
     }
 
 
+def pointer_keys() -> dict[str, Column]:
+    """Return the keys of a table that is read from JSON: its place is a pointer, its line is not known."""
+    pointer = "Place in the JSON document (RFC 6901), from which the row was read."
+    return {
+        **keys(line="NULL: JSON has no lines, see capture_pointer."),
+        "capture_pointer": column(pa.string(), pointer, required=True),
+    }
+
+
 def absent() -> dict[str, Column]:
     """Return the last column of every table: why the row's NULLs are NULL."""
     text = (
