@@ -13,3 +13,12 @@ CREATE MACRO gpu_device_id(uuid, is_masked, bus_id, gpu_index, capture_id) AS
 -- Three-valued "any": true if one is true, else unknown if one is unknown, else false.
 CREATE MACRO any_true(flag) AS
     CASE WHEN bool_or(flag) THEN true WHEN count(*) > count(flag) THEN NULL ELSE false END;
+-- A driver version as drivers name it: a remark in brackets behind it ([Deprecated; ...]) is not part of it.
+CREATE MACRO driver_number(driver_version) AS
+    nullif(regexp_extract(driver_version, '^[0-9]+(\.[0-9]+)+'), '');
+-- Evidence as `gpu-evidence show` takes it.
+CREATE MACRO evidence_text(capture_sha256, capture_line) AS
+    capture_sha256 || coalesce(':' || capture_line, '');
+-- A number as people write it: 89 and not 89.0.
+CREATE MACRO number_text(value) AS
+    regexp_replace(value::DOUBLE::VARCHAR, '\.0$', '');

@@ -1,0 +1,2 @@
+-- One row per declared demand, as recorded.
+SELECT * FROM evidence.scenario_demands

@@ -1,0 +1,2 @@
+-- One row per incident, as recorded.
+SELECT * FROM evidence.scenario_incidents

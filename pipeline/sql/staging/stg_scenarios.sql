@@ -1,0 +1,2 @@
+-- One row per scenario, as recorded.
+SELECT * FROM evidence.scenarios
