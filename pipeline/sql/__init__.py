@@ -31,5 +31,11 @@ VIEWS = (
     "marts/profile_bounds",
     "marts/profile_contradictions",
     "marts/contract_profiles",
+    "marts/contract_coverage",
+    "marts/clock_demands",
+    "marts/operating_points",
+    "marts/scenario_refusals",
+    "marts/clock_constraints",
+    "marts/fault_admissions",
     "marts/acceptance",
 )

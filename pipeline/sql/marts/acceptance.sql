@@ -1,7 +1,9 @@
--- One row per subject and requirement. The first requirement is that the evidence itself is whole; claims must hold.
+-- One row per subject and requirement. The first requirement is that the evidence itself is whole; claims must hold; what a
+-- decision in force accepts must stand; scenarios must be evaluated and what they require must be admitted.
 -- Unknown is never a pass: what cannot be judged is indeterminate.
---   subject: What is judged: the path of a capture.
---   requirement: evidence_is_whole or claim_is_verified.
+--   subject: What is judged: the path of a capture, a product and driver, a contract, a scenario.
+--   requirement: evidence_is_whole, claim_is_verified, contract_profile_stands, contract_fields_are_defined, scenario_is_evaluated,
+--     thermal_envelope or gpu_fault_profile.
 --   verdict: pass, fail or indeterminate.
 --   reason_code: Why.
 --   detail: The same in words.
@@ -64,7 +66,145 @@ claims AS (
         NULL::INTEGER AS capture_line
     FROM captures
     WHERE claim_status IS NOT NULL
+),
+profiles AS (
+    -- Profiles that somebody decided about; a candidate is no requirement.
+    SELECT
+        profiles.product || ', driver ' || profiles.driver_version AS subject,
+        'contract_profile_stands' AS requirement,
+        CASE
+            WHEN profiles.status = 'contradicted' THEN 'fail'
+            WHEN profiles.status = 'accepted' AND profiles.rests_on_claim IS false THEN 'pass'
+            ELSE 'indeterminate'
+        END AS verdict,
+        CASE WHEN profiles.status = 'accepted' AND profiles.rests_on_claim IS NOT false THEN 'RESTS_ON_CLAIM' ELSE profiles.reason_code END
+            AS reason_code,
+        CASE
+            WHEN profiles.status = 'contradicted' AND contradictions.first IS NOT NULL THEN contradictions.first
+            WHEN profiles.status = 'contradicted' THEN 'several decisions in force are about it'
+            ELSE
+                'accepted by ' || profiles.decision_id
+                || CASE WHEN profiles.rests_on_claim IS NOT false THEN '; no observation confirms all of its bounds' ELSE '' END
+        END AS detail,
+        decided.capture_id,
+        decided.capture_sha256,
+        NULL::INTEGER AS capture_line
+    FROM contract_profiles AS profiles
+    INNER JOIN (
+        SELECT
+            product,
+            driver_version,
+            min(capture_id) AS capture_id,
+            arg_min(capture_sha256, capture_id) AS capture_sha256
+        FROM decisions WHERE is_in_force GROUP BY product, driver_version
+    ) AS decided USING (product, driver_version)
+    LEFT JOIN (
+        SELECT product, driver_version, arg_min(bound || ': ' || one || ' against ' || other, bound || reason_code) AS first
+        FROM profile_contradictions
+        GROUP BY product, driver_version
+    ) AS contradictions USING (product, driver_version)
+),
+coverage AS (
+    SELECT
+        decision_id AS subject,
+        'contract_fields_are_defined' AS requirement,
+        CASE
+            WHEN bool_or(reason_code IN ('ID_DIFFERS', 'NOT_DEFINED', 'NOT_IN_HEADER')) THEN 'fail'
+            WHEN bool_or(reason_code = 'HEADER_NOT_CAPTURED') THEN 'indeterminate'
+            ELSE 'pass'
+        END AS verdict,
+        CASE
+            WHEN bool_or(reason_code IN ('ID_DIFFERS', 'NOT_DEFINED', 'NOT_IN_HEADER'))
+                THEN min(reason_code) FILTER (reason_code IN ('ID_DIFFERS', 'NOT_DEFINED', 'NOT_IN_HEADER'))
+            WHEN bool_or(reason_code = 'HEADER_NOT_CAPTURED') THEN 'HEADER_NOT_CAPTURED'
+            ELSE 'DEFINED'
+        END AS reason_code,
+        CASE
+            WHEN bool_or(reason_code IN ('ID_DIFFERS', 'NOT_DEFINED', 'NOT_IN_HEADER'))
+                THEN 'not as the contract uses them: '
+                || string_agg(field_name, ', ' ORDER BY field_name) FILTER (reason_code IN ('ID_DIFFERS', 'NOT_DEFINED', 'NOT_IN_HEADER'))
+            WHEN bool_or(reason_code = 'HEADER_NOT_CAPTURED') THEN 'no header of the contract''s version was captured'
+            ELSE
+                'the header defines all ' || count(*) || ' fields, '
+                || count(*) FILTER (reason_code = 'DEFINED_UNDER_NEW_NAME') || ' under a new name'
+        END AS detail,
+        capture_id,
+        capture_sha256,
+        NULL::INTEGER AS capture_line
+    FROM contract_coverage
+    WHERE is_in_force
+    GROUP BY decision_id, capture_id, capture_sha256
+),
+scenarios_evaluated AS (
+    -- A limited GPU is an answer. Scenarios without any demand ask for no constraints.
+    SELECT
+        scenario AS subject,
+        'scenario_is_evaluated' AS requirement,
+        CASE
+            WHEN bool_or(reason_code = 'SCENARIO_REFUSED') THEN 'fail'
+            WHEN bool_or(limiter_state = 'not_evaluated' AND reason_code <> 'GPU_UNAVAILABLE') THEN 'indeterminate'
+            ELSE 'pass'
+        END AS verdict,
+        CASE
+            WHEN bool_or(reason_code = 'SCENARIO_REFUSED') THEN 'SCENARIO_REFUSED'
+            WHEN bool_or(limiter_state = 'not_evaluated' AND reason_code <> 'GPU_UNAVAILABLE')
+                THEN arg_min(reason_code, position) FILTER (limiter_state = 'not_evaluated' AND reason_code <> 'GPU_UNAVAILABLE')
+            ELSE 'EVALUATED'
+        END AS reason_code,
+        CASE
+            WHEN bool_or(reason_code = 'SCENARIO_REFUSED') THEN any_value(reason)
+            WHEN bool_or(limiter_state = 'not_evaluated' AND reason_code <> 'GPU_UNAVAILABLE')
+                THEN count(*) FILTER (limiter_state = 'not_evaluated' AND reason_code <> 'GPU_UNAVAILABLE') || ' of ' || count(*)
+                || ' GPUs are not evaluated, first ' || arg_min(gpu_id || ': ' || reason, position)
+                    FILTER (limiter_state = 'not_evaluated' AND reason_code <> 'GPU_UNAVAILABLE')
+            ELSE
+                count(*) FILTER (limiter_state = 'active') || ' of ' || count(*) || ' GPUs are limited, '
+                || count(*) FILTER (reason_code = 'GPU_UNAVAILABLE') || ' unavailable'
+        END AS detail,
+        capture_id,
+        capture_sha256,
+        NULL::INTEGER AS capture_line
+    FROM clock_constraints
+    GROUP BY scenario, capture_id, capture_sha256
+    HAVING bool_or(reason_code <> 'DEMAND_NOT_DECLARED')
+),
+admissions AS (
+    SELECT
+        admitted.scenario AS subject,
+        admitted.capability AS requirement,
+        CASE
+            WHEN bool_or(admitted.verdict = 'fail') THEN 'fail'
+            WHEN bool_or(admitted.verdict = 'indeterminate') THEN 'indeterminate'
+            ELSE 'pass'
+        END AS verdict,
+        CASE
+            WHEN bool_or(admitted.verdict = 'fail') THEN arg_min(admitted.reason_code, admitted.position) FILTER (admitted.verdict = 'fail')
+            WHEN bool_or(admitted.verdict = 'indeterminate')
+                THEN arg_min(admitted.reason_code, admitted.position) FILTER (admitted.verdict = 'indeterminate')
+            ELSE 'ADMITTED'
+        END AS reason_code,
+        count(*) FILTER (admitted.verdict = 'pass') || ' of ' || count(*) || ' GPUs are admitted'
+        || coalesce(
+            ', first not: ' || arg_min(admitted.gpu_id, admitted.position) FILTER (admitted.verdict = 'fail'),
+            ', first not known: ' || arg_min(admitted.gpu_id, admitted.position) FILTER (admitted.verdict = 'indeterminate'),
+            ''
+        ) AS detail,
+        admitted.capture_id,
+        admitted.capture_sha256,
+        NULL::INTEGER AS capture_line
+    FROM fault_admissions AS admitted
+    INNER JOIN stg_scenarios AS asked ON admitted.capture_id = asked.capture_id AND admitted.scenario = asked.scenario
+    WHERE list_contains(string_split(asked.required_capabilities, ' '), admitted.capability)
+    GROUP BY admitted.scenario, admitted.capability, admitted.capture_id, admitted.capture_sha256
 )
 SELECT *, capture_sha256 || coalesce(':' || capture_line, '') AS evidence FROM whole
 UNION ALL BY NAME
 SELECT *, capture_sha256 AS evidence FROM claims
+UNION ALL BY NAME
+SELECT *, capture_sha256 AS evidence FROM profiles
+UNION ALL BY NAME
+SELECT *, capture_sha256 AS evidence FROM coverage
+UNION ALL BY NAME
+SELECT *, capture_sha256 AS evidence FROM scenarios_evaluated
+UNION ALL BY NAME
+SELECT *, capture_sha256 AS evidence FROM admissions
