@@ -19,6 +19,7 @@ LAYERS = (
     ("pipeline.errors", "pipeline.tokens", "pipeline.report_model", "pipeline.disk", "pipeline.sql"),
     ("pipeline.report_sections",),
     ("pipeline.parsed",),
+    ("pipeline.json_document",),
     ("pipeline.parsers",),
     ("pipeline.renderers",),
     ("pipeline.captures", "pipeline.store", "pipeline.validate"),
