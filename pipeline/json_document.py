@@ -1,7 +1,7 @@
 """Documents of our own in JSON: read strictly, checked against a Pydantic model, faults named by JSON pointer.
 
-Nothing is guessed: duplicate keys, NaN and unknown keys are refused, since a mistyped cap must not vanish. A document is
-accepted or refused as a whole; its elements are its scalar values.
+Nothing is guessed: duplicate keys, NaN and unknown keys are refused, since a mistyped cap must not vanish. A document
+is accepted or refused as a whole; its elements are its scalar values.
 """
 
 from __future__ import annotations
@@ -102,9 +102,7 @@ def _leaves(value: Any) -> int:
     return 1
 
 
-def check(
-    model: type[_Model], document: dict[str, Any], code: str, remarks: Remarks
-) -> _Model | None:
+def check(model: type[_Model], document: dict[str, Any], code: str, remarks: Remarks) -> _Model | None:
     """The document as the model, or None with every fault remarked, in document order."""
     try:
         return model.model_validate(document)
@@ -141,4 +139,6 @@ def to_pointer(parts: Iterable[str | int]) -> str:
 
 def has_format(head: bytes, name: str) -> bool:
     """Whether the head of a capture is a JSON object that names this format."""
-    return bool(re.match(rb"\s*\{", head)) and bool(re.search(rb'"format"\s*:\s*"' + re.escape(name.encode()) + rb'"', head))
+    return bool(re.match(rb"\s*\{", head)) and bool(
+        re.search(rb'"format"\s*:\s*"' + re.escape(name.encode()) + rb'"', head)
+    )

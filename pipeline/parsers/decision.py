@@ -1,7 +1,7 @@
 """Decisions (JSON, format gpu-evidence/decision/1): decisions and decision_claims.
 
-A decision is what a person accepted, never rewritten, only superseded by a later one that names it. What it pins is for one
-product and one exact driver version.
+A decision is what a person accepted, never rewritten, only superseded by a later one that names it. What it pins is for
+one product and one exact driver version.
 """
 
 from __future__ import annotations

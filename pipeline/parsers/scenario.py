@@ -1,7 +1,8 @@
 """Scenarios (JSON, format gpu-evidence/scenario/1): what an operator assumes of GPUs, never what hardware did.
 
-A scenario is taken whole or refused whole. Its shape is checked by the model (scenario_model), what its parts say of each
-other here (scenario_checks). Bounds of a contract profile are not looked at: that needs other captures, and is done in SQL.
+A scenario is taken whole or refused whole. Its shape is checked by the model (scenario_model), what its parts say of
+each other by scenario_checks. Bounds of a contract profile are not looked at: that needs other captures, and is done in
+SQL.
 """
 
 from __future__ import annotations
@@ -43,7 +44,12 @@ def rows(document: dict[str, Any], remarks: Remarks) -> dict[str, list[dict[str,
         "scenario_gpus": _gpus(made),
         "scenario_demands": _demands(made),
         "scenario_incidents": [
-            {"incident": hit.incident, **_target(hit), "intensity": hit.intensity, "capture_pointer": f"/incidents/{at}"}
+            {
+                "incident": hit.incident,
+                **_target(hit),
+                "intensity": hit.intensity,
+                "capture_pointer": f"/incidents/{at}",
+            }
             for at, hit in enumerate(made.incidents)
         ],
         "scenario_faults": [
@@ -122,7 +128,8 @@ def _demands(made: Scenario) -> list[dict[str, Any]]:
             found.append({**place, "target_kind": "pool_operating", **model})
         if (declared := operating.constraints) is not None:
             powers = {
-                name: getattr(declared, name) for name in ("idle_power_w", "full_demand_power_w", "power_fault_demand_w")
+                name: getattr(declared, name)
+                for name in ("idle_power_w", "full_demand_power_w", "power_fault_demand_w")
             }
             where = f"{place['capture_pointer']}/constraints"
             found.append({**place, "capture_pointer": where, "target_kind": "pool", **powers, **_request(declared)})

@@ -29,7 +29,11 @@ def check(made: Scenario, remarks: Remarks) -> None:
     for at, case in enumerate(made.fault_worst_cases):
         if case.gpu_id not in gpus and case.node_id not in nodes:
             said = case.gpu_id or case.node_id
-            fault("fault_unknown_target", f"/fault_worst_cases/{at}", f"target {said!r}, expected a GPU or node of the topology")
+            fault(
+                "fault_unknown_target",
+                f"/fault_worst_cases/{at}",
+                f"target {said!r}, expected a GPU or node of the topology",
+            )
 
 
 def _repeated(names: Iterable[str]) -> list[str]:
@@ -56,7 +60,9 @@ def _topology(made: Scenario, fault: Any) -> None:
         for number, gpu in enumerate(node.gpus):
             if gpu.pool is not None and gpu.pool not in known:
                 place = f"/topology/nodes/{at}/gpus/{number}/pool"
-                fault("pool_unknown", place, f"pool {gpu.pool!r} of GPU {gpu.gpu_id!r}, expected one of /topology/pools")
+                fault(
+                    "pool_unknown", place, f"pool {gpu.pool!r} of GPU {gpu.gpu_id!r}, expected one of /topology/pools"
+                )
 
 
 def _constraints(made: Scenario) -> dict[str, Constraints]:
@@ -84,7 +90,9 @@ def _allocation(made: Scenario, gpus: dict[str, Gpu], fault: Any) -> None:
     if made.allocation is not None:
         _each_once("allocation", [part.gpu_id for part in made.allocation.gpus], gpus, set(), "/allocation/gpus", fault)
     elif any(gpu.pool in _constraints(made) for gpu in gpus.values()):
-        fault("allocation_missing", "/allocation", "no allocation, expected one: demand of a pool follows from its shares")
+        fault(
+            "allocation_missing", "/allocation", "no allocation, expected one: demand of a pool follows from its shares"
+        )
 
 
 def _requests(made: Scenario, fault: Any) -> None:
@@ -104,7 +112,11 @@ def _requests(made: Scenario, fault: Any) -> None:
 
 def _order(place: str, idle: float | None, full: float | None, worst: float | None, fault: Any) -> None:
     if idle is not None and full is not None and idle > full:
-        fault("power_order", place, f"idle_power_w {idle:g} above full_demand_power_w {full:g} at {place}, expected it not above")
+        fault(
+            "power_order",
+            place,
+            f"idle_power_w {idle:g} above full_demand_power_w {full:g} at {place}, expected it not above",
+        )
     if full is not None and worst is not None and full > worst:
         said = f"full_demand_power_w {full:g} above power_fault_demand_w {worst:g} at {place}"
         fault("power_order", place, f"{said}, expected it not above")
@@ -160,8 +172,9 @@ def _incidents(made: Scenario, gpus: dict[str, Gpu], fault: Any) -> None:
             said = hit.gpu_id or hit.node_id
             fault("incident_unknown_target", place, f"target {said!r}, expected a GPU or node of the topology")
             continue
-        for name in members[hit.node_id] if hit.node_id in members else [hit.gpu_id]:
+        for name in members[hit.node_id] if hit.node_id is not None else [hit.gpu_id or ""]:
             declared = pools.get(gpus[name].pool or "")
             if declared is None or declared.power_fault_demand_w is None:
-                message = f"an incident on GPU {name!r} whose demand is not projected, expected operating.constraints of its pool"
-                fault("incident_without_projection", place, f"{message} with power_fault_demand_w")
+                expected = "expected operating.constraints of its pool with power_fault_demand_w"
+                message = f"an incident on GPU {name!r} whose demand is not projected, {expected}"
+                fault("incident_without_projection", place, message)
