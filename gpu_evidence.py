@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     import pyarrow as pa
 
@@ -27,7 +28,17 @@ if TYPE_CHECKING:
     from pipeline.report_model import Report
     from pipeline.verify import Verification
 
-__all__ = ["ingest", "main", "report", "sql", "verify"]
+__all__ = [
+    "constraint_demands",
+    "constraint_points",
+    "ingest",
+    "main",
+    "profile",
+    "report",
+    "require_gpu_fault_profile",
+    "sql",
+    "verify",
+]
 
 _SHADOWED = 5
 
@@ -85,3 +96,55 @@ def verify(store: Path) -> Verification:
     from pipeline.verify import verify as run
 
     return run(open_store(store))
+
+
+def profile(product: str, driver_version: str, *, evidence: Sequence[Path] | None = None) -> dict[str, Any] | None:
+    """Return the accepted contract profile of a product and exact driver version, or None: a fresh dict each time.
+
+    Clocks in MHz, power in W, temperatures in C, as in `contract_profiles`. It follows from the captures bundled with
+    the project, or from those below `evidence`.
+    """
+    from pipeline.constraints import profile as run
+
+    return run(product, driver_version, evidence)
+
+
+def constraint_demands(
+    topology: Any, allocation: Any, incidents: Any = None, *, evidence: Sequence[Path] | None = None
+) -> Any:
+    """Project the power demand of every GPU (W) from the shared allocation; rows as in `clock_demands`.
+
+    `topology` and `allocation` are those of a scenario (see the README), or flat records or Arrow tables of GPUs; the
+    answer is Arrow for Arrow and a list of dicts otherwise. Raises `pipeline.errors.ScenarioError`.
+    """
+    from pipeline.constraints import constraint_demands as run
+
+    return run(topology, allocation, incidents, evidence)
+
+
+def constraint_points(
+    topology: Any,
+    allocation: Any,
+    demands: Any,
+    *,
+    observed_at: str | None = None,
+    evidence: Sequence[Path] | None = None,
+) -> Any:
+    """Evaluate the clock limiters of every GPU, in physical order; rows as in `clock_constraints`.
+
+    `demands` cover every GPU exactly once, unavailable ones included; rows of `constraint_demands` are taken too. What
+    is given is not changed. Raises `pipeline.errors.ScenarioError`.
+    """
+    from pipeline.constraints import constraint_points as run
+
+    return run(topology, allocation, demands, evidence, observed_at)
+
+
+def require_gpu_fault_profile(topology: Any, fault_worst_cases: Any, *, evidence: Sequence[Path] | None = None) -> Any:
+    """Return the admissions to gpu_fault_profile, or raise `pipeline.errors.AdmissionError` for a GPU not admitted.
+
+    The GPUs of the topology say their driver_version, is_hgx and core_temp_c; `fault_worst_cases` are a scenario's.
+    """
+    from pipeline.constraints import require_gpu_fault_profile as run
+
+    return run(topology, fault_worst_cases, evidence)

@@ -40,6 +40,11 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 }
 LARGE = frozenset({"clocks_event_reasons"})
 """Marts with several rows per reading: never materialised."""
+SETTLED = frozenset(
+    {"decisions", "profile_observations", "profile_bounds", "profile_contradictions", "contract_profiles"}
+)
+"""Small marts that many others read, and that no scenario changes: always computed once. As views they would be
+expanded anew in every place, which took seconds to plan."""
 _EXPLAIN = re.compile(r"^\s*explain\s+(?:analyze\s+)?(?:\([\w\s,]*\)\s*)?", re.IGNORECASE | re.ASCII)
 
 
@@ -107,7 +112,12 @@ def connect(store: Store, scope: Sequence[str] | None = None, *, materialise: bo
 
 def empty() -> Database:
     """Return the database over no evidence at all: for the catalogue."""
-    database = _build({name: ds.dataset(arrow_schema(schema).empty_table()) for name, schema in TABLES.items()}, None)
+    return over({name: ds.dataset(arrow_schema(schema).empty_table()) for name, schema in TABLES.items()})
+
+
+def over(datasets: dict[str, ds.Dataset]) -> Database:
+    """Return the database over tables that are in memory, one dataset for each."""
+    database = _build(datasets, None, comment=False)
     _lock(database)
     return database
 
@@ -133,7 +143,13 @@ def export(store: Store, target: Path) -> int:
     return len(names)
 
 
-def _build(datasets: dict[str, ds.Dataset], scope: Sequence[str] | None, *, materialise: bool = False) -> Database:
+def _build(
+    datasets: dict[str, ds.Dataset],
+    scope: Sequence[str] | None,
+    *,
+    materialise: bool = False,
+    comment: bool = True,
+) -> Database:
     connection = duckdb.connect(":memory:", config=_CONFIG)
     database = Database(connection, list(datasets.values()))
     connection.execute("SET TimeZone = 'UTC'")
@@ -151,9 +167,10 @@ def _build(datasets: dict[str, ds.Dataset], scope: Sequence[str] | None, *, mate
     connection.execute((_SQL / "macros.sql").read_text(encoding="utf-8"))
     for view in VIEWS:
         doc = view_doc(view)
-        kind = "TABLE" if materialise and view.startswith("marts/") and doc.name not in LARGE else "VIEW"
+        is_once = doc.name in SETTLED or (materialise and view.startswith("marts/") and doc.name not in LARGE)
+        kind = "TABLE" if is_once else "VIEW"
         connection.execute(f"CREATE {kind} {doc.name} AS {doc.sql}")
-    if not materialise:
+    if comment and not materialise:
         _comment(connection)
     return database
 
@@ -251,7 +268,8 @@ def _comment(connection: duckdb.DuckDBPyConnection) -> None:
         "SELECT table_name, column_name FROM duckdb_columns() WHERE schema_name = 'main' AND NOT internal"
     ).fetchall()
     for name, (description, _) in (tables | views).items():
-        statements.append(f"COMMENT ON VIEW {name} IS {_quoted(description)}")
+        kind = "TABLE" if name in SETTLED else "VIEW"
+        statements.append(f"COMMENT ON {kind} {name} IS {_quoted(description)}")
     for table, column in columns:
         if table not in tables | views:
             continue

@@ -59,6 +59,24 @@ class StoreError(EvidenceError):
     exit_code = DAMAGED
 
 
+class ScenarioError(EvidenceError):
+    """A scenario says what cannot be, or what its contract profile does not allow: it is refused whole."""
+
+    exit_code = EVIDENCE_REFUSED
+
+
+class AdmissionError(EvidenceError):
+    """A capability is required and a GPU is not admitted to it."""
+
+    exit_code = VERDICT_FAILED
+
+
+class AdmissionUnknownError(AdmissionError):
+    """A capability is required and it is not known whether a GPU may be admitted to it."""
+
+    exit_code = VERDICT_INDETERMINATE
+
+
 class DatabaseError(EvidenceError):
     """A query was refused or failed."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pipeline import captures as files
-from pipeline import parse_pool, segments
+from pipeline import parse_pool, rewrites, segments
 from pipeline.segments import Item
 from pipeline.store import ConflictError, Head, Store
 
@@ -80,6 +80,7 @@ class _Batch:
         known = [capture for manifest in store.manifests() for capture in manifest["captures"]]
         self.seen = {capture["capture_id"] for capture in known}
         self.sizes = {capture["bytes"] for capture in known}
+        self.decisions: dict[str, str] | None = None
         self.group: list[Item] = []
         self.group_rows = 0
         self.segments: list[dict[str, Any]] = []
@@ -152,6 +153,10 @@ class _Batch:
         yield from parse_pool.parse_stored(self.store.root, fresh, self.jobs)
 
     def _take(self, item: Item) -> None:
+        if "decisions" in item.tables:
+            if self.decisions is None:
+                self.decisions = rewrites.known(self.store)
+            rewrites.refuse(item, self.decisions)
         rows = item.row_count
         if self.group and self.group_rows + rows > SEGMENT_ROWS:
             self._flush()

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline import captures as files
+from pipeline import rewrites
 from pipeline.errors import StoreError
 from pipeline.parse_pool import parse_bytes, refused
 from pipeline.parsed import Issue
@@ -54,8 +55,9 @@ def verify(store: Store, progress: Callable[[int, int], None] | None = None) -> 
         found.damage.append(_damage(error))
         return found
     found.manifests = len(manifests)
+    standing: dict[str, str] = {}
     for number, manifest in enumerate(manifests, start=1):
-        _batch(store, manifest, found)
+        _batch(store, manifest, standing, found)
         if progress:
             progress(number, len(manifests))
     found.unlisted = _unlisted(store, manifests)
@@ -66,7 +68,7 @@ def _damage(error: StoreError) -> dict[str, str]:
     return {"where": error.where or "", "code": error.code, "message": error.message}
 
 
-def _batch(store: Store, manifest: dict[str, Any], found: Verification) -> None:
+def _batch(store: Store, manifest: dict[str, Any], standing: dict[str, str], found: Verification) -> None:
     raw: dict[str, bytes] = {}
     for digest in sorted({entry["capture_sha256"] for entry in manifest["captures"] if entry["capture_sha256"]}):
         try:
@@ -88,14 +90,21 @@ def _batch(store: Store, manifest: dict[str, Any], found: Verification) -> None:
     if found.damage:
         return
     try:
-        _compare(manifest, raw, {name: pa.concat_tables(parts) for name, parts in stored.items()}, found)
+        tables_ = {name: pa.concat_tables(parts) for name, parts in stored.items()}
+        _compare(manifest, raw, tables_, standing, found)
     except Exception as error:  # noqa: BLE001 - hashes are right, but no ingest wrote this: whatever breaks is damage
         message = f"its tables cannot be compared with a new parse ({type(error).__name__}: {error})"
         where = f"manifest {manifest['number']}"
         found.damage.append({"where": where, "code": "not_comparable", "message": message})
 
 
-def _compare(manifest: dict[str, Any], raw: dict[str, bytes], stored: dict[str, pa.Table], found: Verification) -> None:
+def _compare(
+    manifest: dict[str, Any],
+    raw: dict[str, bytes],
+    stored: dict[str, pa.Table],
+    standing: dict[str, str],
+    found: Verification,
+) -> None:
     """Parse the raw bytes again and compare every table, capture by capture where they differ."""
     rows = stored["captures"].to_pylist()
     found.captures += len(rows)
@@ -104,6 +113,8 @@ def _compare(manifest: dict[str, Any], raw: dict[str, bytes], stored: dict[str, 
         found.damage.append({"where": f"manifest {manifest['number']}", "code": "captures_differ", "message": message})
         return
     items = [_again(row, raw) for row in rows]
+    for item in items:
+        rewrites.refuse(item, standing)
     again: dict[str, list[pa.Table]] = {}
     for name, table in tables(list[Item](items)):
         again.setdefault(name, []).append(table)

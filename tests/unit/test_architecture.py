@@ -24,6 +24,7 @@ LAYERS = (
     ("pipeline.renderers",),
     ("pipeline.captures", "pipeline.store", "pipeline.validate"),
     ("pipeline.parse_pool", "pipeline.segments", "pipeline.database", "pipeline.show", "pipeline.rows"),
+    ("pipeline.rewrites", "pipeline.constraints"),
     ("pipeline.ingest", "pipeline.report", "pipeline.verify", "pipeline.catalog"),
     ("pipeline.publish",),
     ("pipeline.cli",),

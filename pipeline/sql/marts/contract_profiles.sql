@@ -19,10 +19,17 @@
 --   contradictions: Number of contradictions (profile_contradictions names both sides).
 --   evidence: Evidence of its bounds, as SHA:LINE.
 WITH
+-- Each is read several times: computed once.
+all_bounds AS MATERIALIZED (
+    FROM profile_bounds
+),
+all_decisions AS MATERIALIZED (
+    FROM decisions
+),
 subjects AS (
-    SELECT product, driver_version FROM profile_bounds
+    SELECT product, driver_version FROM all_bounds
     UNION
-    SELECT product, driver_version FROM decisions
+    SELECT product, driver_version FROM all_decisions
     WHERE is_in_force AND product IS NOT NULL AND driver_version IS NOT NULL
 ),
 accepted AS (
@@ -33,7 +40,7 @@ accepted AS (
         min(decision_id) AS decision_id,
         min(contract) AS contract,
         min(revision) AS revision
-    FROM decisions
+    FROM all_decisions
     WHERE is_in_force
     GROUP BY product, driver_version
 ),
@@ -46,7 +53,7 @@ chosen AS (
         arg_min(value, CASE basis WHEN 'pinned' THEN 1 WHEN 'read' THEN 2 ELSE 3 END) AS value,
         bool_or(basis = 'pinned') AS is_pinned,
         count(DISTINCT value) FILTER (basis = 'read') > 1 AS is_disputed
-    FROM profile_bounds
+    FROM all_bounds
     WHERE value IS NOT NULL
     GROUP BY product, driver_version, bound
 ),
@@ -62,7 +69,7 @@ claimed AS (
             ELSE true
         END AS is_claim
     FROM chosen
-    LEFT JOIN profile_bounds AS found
+    LEFT JOIN all_bounds AS found
         ON
             chosen.product = found.product
             AND chosen.driver_version = found.driver_version
@@ -100,7 +107,7 @@ reference AS (
         any_value(spread_c) AS core_reference_spread_c,
         any_value(CASE WHEN value IS NOT NULL THEN observations ELSE 0 END) AS settled_observations,
         any_value(sums_seen_c) AS sums_seen_c
-    FROM profile_bounds
+    FROM all_bounds
     WHERE bound = 'core_reference_c' AND basis = 'derived'
     GROUP BY product, driver_version
 ),
@@ -114,7 +121,7 @@ evidence AS (
         product,
         driver_version,
         array_to_string(list_sort(list_distinct(string_split(string_agg(evidence, ' '), ' '))), ' ') AS evidence
-    FROM profile_bounds
+    FROM all_bounds
     GROUP BY product, driver_version
 )
 SELECT

@@ -17,7 +17,11 @@
 --   capture_line: Line that shows it; for a derived bound that of its offset or of the greatest sum.
 --   evidence: All captures and lines that it stands on, at most five of a kind, as SHA:LINE.
 WITH
-read_bounds AS (
+-- Each is read several times: computed once.
+seen_observations AS MATERIALIZED (
+    FROM profile_observations
+),
+read_bounds AS MATERIALIZED (
     SELECT
         product,
         driver_version,
@@ -30,7 +34,7 @@ read_bounds AS (
         arg_min({'id': capture_id, 'sha': capture_sha256, 'line': capture_line}, capture_id || lpad(capture_line::VARCHAR, 10, '0')) AS shown,
         array_to_string(list(DISTINCT evidence_text(capture_sha256, capture_line) ORDER BY evidence_text(capture_sha256, capture_line))[:5], ' ')
             AS evidence
-    FROM profile_observations
+    FROM seen_observations
     WHERE quantity <> 'core_margin_sum_c'
     GROUP BY product, driver_version, quantity, value
 ),
@@ -42,11 +46,11 @@ sums AS (
         max(value) FILTER (is_settled) - min(value) FILTER (is_settled) AS spread_c,
         coalesce(sum(observations) FILTER (is_settled), 0)::BIGINT AS observations,
         list(DISTINCT value ORDER BY value) AS sums_seen_c
-    FROM profile_observations
+    FROM seen_observations
     WHERE quantity = 'core_margin_sum_c'
     GROUP BY product, driver_version
 ),
-reference AS (
+reference AS MATERIALIZED (
     SELECT
         sums.product,
         sums.driver_version,
@@ -66,7 +70,7 @@ reference AS (
             ' '
         ) AS evidence
     FROM sums
-    INNER JOIN profile_observations AS seen
+    INNER JOIN seen_observations AS seen
         ON
             sums.product = seen.product
             AND sums.driver_version = seen.driver_version

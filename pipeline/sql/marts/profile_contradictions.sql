@@ -5,7 +5,11 @@
 --   one: One side, with its evidence.
 --   other: The other side, with its evidence.
 WITH
-sides AS (
+-- Each is read several times: computed once.
+seen_observations AS MATERIALIZED (
+    FROM profile_observations
+),
+sides AS MATERIALIZED (
     SELECT
         product,
         driver_version,
@@ -100,8 +104,8 @@ scales AS (
         min(number_text(absolute.value) || ' C (read, ' || evidence_text(left(absolute.capture_sha256, 12), absolute.capture_line) || ')') AS one,
         min('offset ' || number_text(shifted.value) || ' C (read, ' || evidence_text(left(shifted.capture_sha256, 12), shifted.capture_line) || ')')
             AS other
-    FROM profile_observations AS absolute
-    INNER JOIN profile_observations AS shifted
+    FROM seen_observations AS absolute
+    INNER JOIN seen_observations AS shifted
         ON
             absolute.capture_id = shifted.capture_id
             AND absolute.product = shifted.product
