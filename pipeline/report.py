@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pipeline import report_constraints as constraints
 from pipeline import report_sections as sections
 from pipeline.report_model import Cell, Evidence, Report, Verdict
 
@@ -34,6 +35,8 @@ def build(database: Database) -> Report:
         sections.devices(gpus, ask("facts")),
         sections.mig(ask("layouts"), ask("mig_devices")),
         sections.readings(ask("readings")),
+        constraints.contracts(ask("profiles"), ask("bounds"), ask("contradictions"), ask("coverage")),
+        constraints.scenarios(ask("constraints"), ask("admissions")),
         sections.remarks(ask("remarks")),
         sections.verdicts(verdicts),
     )

@@ -1,0 +1,105 @@
+"""What macros stand for: numbers, names of others, sums and differences of both. Nothing is evaluated as code."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Terms = tuple[tuple[int, int | str], ...]
+"""A sum: each term with its sign, a number or a name."""
+
+MAX_ID = 2**31 - 1
+_TOKEN = re.compile(
+    r"[ \t\r\f\v]*(?:(?P<number>0[xX][0-9a-fA-F]{1,15}|[0-9]{1,18})[uUlL]{0,3}(?![0-9A-Za-z_.])"
+    r"|(?P<name>[A-Za-z_][0-9A-Za-z_]*)|(?P<sign>[-+()]))"
+)
+
+
+def _number(text: str) -> int | None:
+    """A C integer: decimal, hexadecimal after 0x, octal after 0."""
+    base = 16 if text[:2] in ("0x", "0X") else 8 if text.startswith("0") and text.strip("0") else 10
+    try:
+        return int(text, base)
+    except ValueError:
+        return None
+
+
+def terms(value: str) -> Terms | None:
+    """Split a value into its terms, parentheses resolved; None when it is anything but such a sum."""
+    found: list[tuple[int, int | str]] = []
+    outer, sign, is_operand_next, place = [1], 1, True, 0
+    value = value.rstrip()
+    while place < len(value):
+        if (token := _TOKEN.match(value, place)) is None:
+            return None
+        place = token.end()
+        symbol = token["sign"]
+        if symbol is None:
+            operand = _number(token["number"]) if token["number"] else token["name"]
+            if not is_operand_next or operand is None:
+                return None
+            found.append((outer[-1] * sign, operand))
+            is_operand_next = False
+        elif (symbol == "(") != is_operand_next:
+            return None
+        elif symbol == "(":
+            outer.append(outer[-1] * sign)
+            sign = 1
+        elif symbol == ")":
+            if len(outer) == 1:
+                return None
+            outer.pop()
+        else:
+            sign, is_operand_next = (1 if symbol == "+" else -1), True
+    return tuple(found) if found and len(outer) == 1 and not is_operand_next else None
+
+
+def only_name(value: Terms | None) -> str | None:
+    """The name that a value repeats, or None when it is a number or a sum."""
+    if value is None or len(value) != 1:
+        return None
+    ((sign, operand),) = value
+    return operand if isinstance(operand, str) and sign > 0 else None
+
+
+def resolve(values: Mapping[str, Terms | None], conflicting: frozenset[str] = frozenset()) -> dict[str, int | str]:
+    """The number behind every name, or the reason that there is none.
+
+    unparsable: no sum, or one that leads back to itself. not_recorded: rests on a name that is not defined here.
+    error: rests on a name that is defined with several values.
+    """
+    found: dict[str, int | str] = {}
+    waits_for: dict[str, int] = {}
+    users: dict[str, list[str]] = defaultdict(list)
+    for name, value in values.items():
+        needed = {operand for _, operand in value or () if operand in values}
+        waits_for[name] = 0 if name in conflicting else len(needed)
+        for other in needed if waits_for[name] else ():
+            users[str(other)].append(name)
+    ready = deque(name for name, count in waits_for.items() if not count)
+    while ready:
+        name = ready.popleft()
+        found[name] = "error" if name in conflicting else _sum(values[name], found)
+        for user in users[name]:
+            waits_for[user] -= 1
+            if not waits_for[user]:
+                ready.append(user)
+    return {name: found.get(name, "unparsable") for name in values}
+
+
+def _sum(value: Terms | None, found: Mapping[str, int | str]) -> int | str:
+    """Add up; the first term without a number gives its reason."""
+    if value is None:
+        return "unparsable"
+    total = 0
+    for sign, operand in value:
+        number = found.get(operand, "not_recorded") if isinstance(operand, str) else operand
+        if isinstance(number, str):
+            return number
+        total += sign * number
+    # A sum that no id can be is kept from growing through a chain of doublings.
+    return total if abs(total) <= MAX_ID else "unparsable"

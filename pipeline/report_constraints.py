@@ -1,0 +1,286 @@
+"""Report sections of contract profiles and clock constraints: rows of the report queries in, tables of cells out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.report_model import Cell, Column, Evidence, ReportTable, Section, Unknown
+
+Row = dict[str, Any]
+
+_EVIDENCE = Column("evidence", "Evidence", "evidence")
+_CLAIM = Column("rests_on_claim", "Rests on claim", "flag")
+
+
+def _known(value: Cell, reason: str) -> Cell:
+    return Unknown(reason) if value is None else value
+
+
+def _evidence(row: Row) -> Cell:
+    sha = row["capture_sha256"]
+    return None if sha is None else Evidence(sha, row["capture_line"])
+
+
+def contracts(profiles: list[Row], bounds: list[Row], contradictions: list[Row], coverage: list[Row]) -> Section:
+    """Contract profiles, what they stand on, and the fields that a contract uses."""
+    intro = (
+        "A profile holds for one product and one exact driver version. It is supported only when a decision in force "
+        "accepts it and no evidence contradicts it; a candidate supports nothing."
+    )
+    tables = (_profiles(profiles), _bounds(bounds), _contradictions(contradictions), _coverage(coverage))
+    return Section("contracts", "Contract profiles", intro, tables)
+
+
+_PROFILE = (
+    ("sm_clock_max_mhz", "SM clock max", "MHz"),
+    ("memory_clock_max_mhz", "Memory clock max", "MHz"),
+    ("power_limit_min_w", "Power min", "W"),
+    ("power_limit_max_w", "Power max", "W"),
+    ("core_slowdown_c", "Slowdown", "C"),
+    ("core_shutdown_c", "Shutdown", "C"),
+    ("core_reference_c", "Reference", "C"),
+    ("core_reference_spread_c", "Spread", "C"),
+    ("hbm_limit_c", "HBM limit", "C"),
+)
+
+
+def _profiles(rows: list[Row]) -> ReportTable:
+    columns = (
+        Column("product", "Product", "code"),
+        Column("driver_version", "Driver", "code"),
+        Column("status", "Status", "code"),
+        Column("reason_code", "Reason", "code"),
+        Column("contract", "Accepted by"),
+        *(Column(name, label, "number", unit) for name, label, unit in _PROFILE),
+        Column("settled_observations", "Settled readings", "number"),
+        _CLAIM,
+        _EVIDENCE,
+    )
+    cells = tuple(
+        (
+            row["product"],
+            row["driver_version"],
+            row["status"],
+            row["reason_code"],
+            row["decision_id"] or "nobody",
+            *(_known(row[name], _why(row, name)) for name, _, _ in _PROFILE),
+            row["settled_observations"],
+            _known(row["rests_on_claim"], "SOURCE_NOT_SAID"),
+            _evidence(row) if row["capture_sha256"] else _known(None, "NO_DECISION"),
+        )
+        for row in rows
+    )
+    note = (
+        "The slowdown temperature activates the thermal limiter, above it and not at it. Shutdown and reference are kept "
+        "and bound admission; they activate nothing. An HBM limit is shown only where a capture prints it as a "
+        "temperature."
+    )
+    return ReportTable(
+        "profiles", "Profiles", columns, cells, "No capture and no decision is about a known product.", note
+    )
+
+
+def _why(row: Row, name: str) -> str:
+    if name == "hbm_limit_c":
+        return "NOT_ESTABLISHED"
+    sums = ", ".join(f"{value:g}" for value in row["sums_seen_c"] or [])
+    if name in ("core_reference_c", "core_reference_spread_c", "core_slowdown_c", "core_shutdown_c") and sums:
+        return f"NO_SETTLED_ROW (sums seen: {sums})" if name == "core_reference_c" else "NO_SETTLED_ROW"
+    return "NOT_CAPTURED"
+
+
+def _bounds(rows: list[Row]) -> ReportTable:
+    columns = (
+        Column("product", "Product", "code"),
+        Column("driver_version", "Driver", "code"),
+        Column("bound", "Bound", "code"),
+        Column("value", "Value", "number"),
+        Column("unit", "Unit"),
+        Column("role", "Role", "code"),
+        Column("basis", "Basis", "code"),
+        Column("derivation", "Derivation"),
+        Column("observations", "Observations", "number"),
+        Column("sources", "Sources", "source"),
+        _EVIDENCE,
+    )
+    cells = tuple(
+        (
+            row["product"],
+            row["driver_version"],
+            row["bound"],
+            _known(row["value"], "NO_SETTLED_ROW"),
+            row["unit"],
+            row["role"],
+            row["basis"],
+            row["derivation"],
+            row["observations"],
+            row["sources"],
+            _evidence(row),
+        )
+        for row in rows
+    )
+    note = "read: a capture prints it. derived: computed from what captures print. pinned: a decision in force says it."
+    return ReportTable("bounds", "Bounds and what they stand on", columns, cells, "There is no bound.", note)
+
+
+def _contradictions(rows: list[Row]) -> ReportTable:
+    columns = (
+        Column("product", "Product", "code"),
+        Column("driver_version", "Driver", "code"),
+        Column("bound", "Bound", "code"),
+        Column("reason_code", "Reason", "code"),
+        Column("one", "One side"),
+        Column("other", "The other side"),
+    )
+    cells = tuple(tuple(row[column.name] for column in columns) for row in rows)
+    return ReportTable("contradictions", "Contradictions", columns, cells, "Nothing contradicts anything.")
+
+
+def _coverage(rows: list[Row]) -> ReportTable:
+    columns = (
+        Column("decision_id", "Decision", "code"),
+        Column("field_name", "Field as the contract names it", "code"),
+        Column("field_id", "Id", "number"),
+        Column("header_name", "Name in the header", "code"),
+        Column("catalogue_name", "Name in the catalogue", "code"),
+        Column("is_enabled", "Exported", "flag"),
+        Column("smi_field", "nvidia-smi field", "code"),
+        Column("unit_hint", "Unit", "text"),
+        Column("meaning", "Meaning"),
+        Column("reason_code", "Answer", "code"),
+        _EVIDENCE,
+    )
+    cells = tuple(
+        (
+            row["decision_id"],
+            row["field_name"],
+            _known(row["field_id"], "NOT_DEFINED"),
+            _known(row["header_name"], "NOT_DEFINED" if row["is_in_header"] is False else "HEADER_NOT_CAPTURED"),
+            _known(
+                row["catalogue_name"], "NOT_LISTED" if row["is_in_catalogue"] is False else "CATALOGUE_NOT_CAPTURED"
+            ),
+            _known(row["is_enabled"], "NOT_LISTED"),
+            _known(row["smi_field"], "NONE_NAMED"),
+            _known(row["unit_hint"], "NOT_SAID"),
+            _known(row["meaning"], "NOT_SAID"),
+            row["reason_code"],
+            _first(row["first_evidence"]) or _evidence(row),
+        )
+        for row in rows
+    )
+    note = "Fields are joined by id, across renames: header, exporter catalogue, nvidia-smi."
+    return ReportTable("coverage", "Fields that a contract uses", columns, cells, "No decision names a field.", note)
+
+
+def _first(text: str | None) -> Cell:
+    sha, _, line = (text or "").partition(":")
+    return Evidence(sha, int(line) if line else None) if sha else None
+
+
+def scenarios(constraints: list[Row], admissions: list[Row]) -> Section:
+    """Clock constraints and admissions of scenarios."""
+    intro = (
+        "A scenario is an operator's assumption, not a measurement. What cannot be evaluated has no achieved clocks: "
+        "unknown is neither zero nor unlimited."
+    )
+    return Section(
+        "scenarios",
+        "Scenarios: clock constraints and admissions",
+        intro,
+        (_limits(constraints), _admissions(admissions)),
+    )
+
+
+def _limits(rows: list[Row]) -> ReportTable:
+    columns = (
+        Column("scenario", "Scenario", "code"),
+        Column("gpu_id", "GPU", "code"),
+        Column("core_temp_c", "Core", "number", "C"),
+        Column("power_demand_w", "Demand", "number", "W"),
+        Column("power_budget_w", "Budget", "number", "W"),
+        Column("power_draw_w", "Draw", "number", "W"),
+        Column("limiter_state", "Limiter", "code"),
+        Column("reason", "Why"),
+        Column("requested_sm_clock_mhz", "SM requested", "number", "MHz"),
+        Column("achieved_sm_clock_mhz", "SM achieved", "number", "MHz"),
+        Column("requested_memory_clock_mhz", "Memory requested", "number", "MHz"),
+        Column("achieved_memory_clock_mhz", "Memory achieved", "number", "MHz"),
+        _CLAIM,
+        Column("is_simulated", "Simulated", "flag"),
+        _EVIDENCE,
+    )
+    cells = tuple(
+        (
+            row["scenario"],
+            row["gpu_id"],
+            _known(row["core_temp_c"], "NOT_DECLARED"),
+            _known(row["power_demand_w"], "NOT_DECLARED"),
+            _known(row["power_budget_w"], "NOT_DECLARED"),
+            _known(row["power_draw_w"], row["why_draw"] or "NOT_DECLARED"),
+            row["limiter_state"],
+            row["reason"],
+            _known(row["requested_sm_clock_mhz"], "NOT_DECLARED"),
+            _known(row["achieved_sm_clock_mhz"], row["reason_code"]),
+            _known(row["requested_memory_clock_mhz"], "NOT_DECLARED"),
+            _known(row["achieved_memory_clock_mhz"], row["reason_code"]),
+            _known(row["rests_on_claim"], "NO_PROFILE"),
+            _known(row["is_simulated"], "NOT_SAID"),
+            _evidence(row),
+        )
+        for row in rows
+    )
+    empty = "No scenario declares a demand."
+    return ReportTable("constraints", "Clock constraints", columns, cells, empty, _cut(rows))
+
+
+def _admissions(rows: list[Row]) -> ReportTable:
+    columns = (
+        Column("scenario", "Scenario", "code"),
+        Column("gpu_id", "GPU", "code"),
+        Column("capability", "Capability", "code"),
+        Column("verdict", "Verdict", "verdict"),
+        Column("reason_code", "Reason", "code"),
+        Column("baseline_c", "Baseline", "number", "C"),
+        Column("worst_case_c", "Worst case", "number", "C"),
+        Column("fault", "Fault"),
+        Column("limit_c", "Bound", "number", "C"),
+        _CLAIM,
+        _EVIDENCE,
+    )
+    cells = tuple(
+        (
+            row["scenario"],
+            row["gpu_id"],
+            row["capability"],
+            row["verdict"],
+            row["reason_code"],
+            _known(row["baseline_c"], "NOT_DECLARED"),
+            _known(row["worst_case_c"], "NOT_DECLARED"),
+            _known(row["fault"], "NOT_DECLARED"),
+            _known(row["limit_c"], row["reason_code"]),
+            _known(row["rests_on_claim"], "NO_PROFILE"),
+            _evidence(row),
+        )
+        for row in rows
+    )
+    note = (
+        "thermal_envelope: baseline and worst case at most the reference. gpu_fault_profile: an HGX board, baseline at "
+        "most the reference, worst case strictly below shutdown. Only what a scenario requires is a requirement of this "
+        "report."
+    )
+    cut = _cut(rows)
+    return ReportTable(
+        "admissions", "Admissions", columns, cells, "There is no scenario.", note if cut is None else f"{note} {cut}"
+    )
+
+
+def _cut(rows: list[Row]) -> str | None:
+    """Say so when a large scenario is not shown whole."""
+    shown: dict[tuple[Any, ...], int] = {}
+    whole: dict[tuple[Any, ...], int] = {}
+    for row in rows:
+        key = (row["scenario"], row["capture_id"], row.get("capability"))
+        shown[key] = shown.get(key, 0) + 1
+        whole[key] = row["gpus"]
+    said = [f"{key[0]}: {count} of {whole[key]} GPUs are shown" for key, count in shown.items() if count < whole[key]]
+    return "; ".join(said) + ", those that need a look first." if said else None
