@@ -143,7 +143,9 @@ def _demands(given: Any) -> list[dict[str, Any]]:
 def _ask(
     parts: dict[str, Any], query: str, evidence: Sequence[Path] | None, observed_at: str | None = None
 ) -> pa.Table:
-    document = {"format": scenario.FORMAT, "scenario": "api"} | {key: part for key, part in parts.items() if part}
+    document = {"format": scenario.FORMAT, "scenario": "api"} | {
+        key: part for key, part in parts.items() if part is not None
+    }
     if observed_at is not None:
         document["observed_at"] = observed_at
     remarks = Remarks()

@@ -71,8 +71,8 @@ def _profiles(rows: list[Row]) -> ReportTable:
         for row in rows
     )
     note = (
-        "The slowdown temperature activates the thermal limiter, above it and not at it. Shutdown and reference are kept "
-        "and bound admission; they activate nothing. An HBM limit is shown only where a capture prints it as a "
+        "The slowdown temperature activates the thermal limiter, above it and not at it. Shutdown and reference are "
+        "kept and bound admission; they activate nothing. An HBM limit is shown only where a capture prints it as a "
         "temperature."
     )
     return ReportTable(
@@ -265,8 +265,7 @@ def _admissions(rows: list[Row]) -> ReportTable:
     )
     note = (
         "thermal_envelope: baseline and worst case at most the reference. gpu_fault_profile: an HGX board, baseline at "
-        "most the reference, worst case strictly below shutdown. Only what a scenario requires is a requirement of this "
-        "report."
+        "most the reference, worst case strictly below shutdown. Only what a scenario requires is required here."
     )
     cut = _cut(rows)
     return ReportTable(

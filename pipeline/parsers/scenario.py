@@ -116,7 +116,7 @@ def _demands(made: Scenario) -> list[dict[str, Any]]:
             "idle_power_w": demand.idle_power_w,
             **_request(demand),
         }
-        for at, demand in enumerate(made.demands)
+        for at, demand in enumerate(made.demands or [])
     ]
     for at, pool in enumerate(made.topology.pools or []):
         operating = pool.operating

@@ -96,7 +96,7 @@ def _allocation(made: Scenario, gpus: dict[str, Gpu], fault: Any) -> None:
 
 
 def _requests(made: Scenario, fault: Any) -> None:
-    for at, demand in enumerate(made.demands):
+    for at, demand in enumerate(made.demands or []):
         _caps(demand, f"/demands/{at}", fault)
     for at, pool in enumerate(made.topology.pools or []):
         operating = pool.operating
@@ -139,9 +139,9 @@ def _caps(part: Demand | Constraints, place: str, fault: Any) -> None:
 def _coverage(made: Scenario, gpus: dict[str, Gpu], fault: Any) -> None:
     pools = _constraints(made)
     shared = {name for name, gpu in gpus.items() if gpu.pool in pools}
-    if not made.demands and not pools:
+    if made.demands is None and not pools:
         return
-    names = [demand.gpu_id for demand in made.demands]
+    names = [demand.gpu_id for demand in made.demands or []]
     _each_once("demand", names, gpus, shared, "/demands", fault)
     for at, name in enumerate(names):
         if name in shared:
@@ -150,7 +150,7 @@ def _coverage(made: Scenario, gpus: dict[str, Gpu], fault: Any) -> None:
 
 
 def _drivers(made: Scenario, fault: Any) -> None:
-    explicit = {demand.gpu_id: demand.driver_version for demand in made.demands}
+    explicit = {demand.gpu_id: demand.driver_version for demand in made.demands or []}
     pools = _constraints(made)
     for at, node in enumerate(made.topology.nodes):
         for number, gpu in enumerate(node.gpus):

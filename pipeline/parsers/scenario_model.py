@@ -142,6 +142,6 @@ class Scenario(_Part):
     requires: list[Literal["thermal_envelope", "gpu_fault_profile"]] = []
     topology: Topology
     allocation: Allocation | None = None
-    demands: list[Demand] = []
+    demands: list[Demand] | None = None
     incidents: list[Incident] = []
     fault_worst_cases: list[WorstCase] = []
