@@ -62,7 +62,7 @@ def _load(data: bytes, remarks: Remarks) -> dict[str, Any] | None:
         document = json.loads(to_utf8(data), object_pairs_hook=_pairs, parse_constant=_constant)
         if not isinstance(document, dict):
             raise ValueError("the document is not an object")  # noqa: TRY004 - one error for all faults of the text
-        canonical_json(_without_infinity(document))  # a lone surrogate cannot be kept as UTF-8
+        _keep(document)
     except json.JSONDecodeError as error:
         remarks.add("error", "json_malformed", f"not JSON: {error.msg}; correct the document", error.lineno)
     except (ValueError, RecursionError) as error:
@@ -71,6 +71,16 @@ def _load(data: bytes, remarks: Remarks) -> dict[str, Any] | None:
     else:
         return document
     return None
+
+
+def _keep(document: dict[str, Any]) -> None:
+    """Refuse what cannot be kept as UTF-8: a lone surrogate."""
+    try:
+        canonical_json(document)
+    except UnicodeError as error:
+        raise ValueError("a text holds half a character (a lone surrogate)") from error
+    except ValueError:
+        canonical_json(_without_infinity(document))
 
 
 def _without_infinity(value: Any) -> Any:

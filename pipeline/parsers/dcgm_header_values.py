@@ -1,6 +1,6 @@
 """What macros stand for: numbers, names of others, sums and differences of both. Nothing is evaluated as code.
 
-C puts the text of a macro in place of its name: where B is `1 + 2`, `8 - B` is `8 - 1 + 2`, and only parentheses make it
+C puts the text of a macro in place of its name: where B is `1 + 2`, `8 - B` is `8 - 1 + 2`; only parentheses make it
 8 - 3. A macro therefore has two numbers: its sum, and that of its first operand, which alone takes a minus before it.
 """
 

@@ -2,8 +2,8 @@
 
     python tests/benchmarks/constraints.py
 
-The scenario stands beside the bundled contract, so that every GPU has a profile. The view is asked whole, three times; its
-growth is the ratio of the medians. Nothing is kept.
+The scenario stands beside the bundled contract, so that every GPU has a profile. The view is asked whole, three times;
+its growth is the ratio of the medians. Nothing is kept.
 """
 
 from __future__ import annotations

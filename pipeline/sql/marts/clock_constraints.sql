@@ -18,7 +18,7 @@
 --     PROFILE_INCOMPLETE, REQUEST_UNKNOWN, CORE_TEMP_UNKNOWN, POWER_BUDGET_UNKNOWN, DEMAND_UNKNOWN.
 --   reason: The same in words.
 --   rests_on_claim: Whether the profile rests on claims.
---   profile_evidence: Evidence of the profile, as SHA:LINE.
+--   decision_id: The decision that accepts the profile; contract_profiles and profile_bounds have its evidence.
 WITH
 refused AS (
     SELECT capture_id, scenario, count(*) AS refusals, arg_min(detail, position) AS detail
@@ -57,7 +57,7 @@ joined AS (
         AND profiles.power_limit_min_w IS NOT NULL
         AND profiles.power_limit_max_w IS NOT NULL AS has_ranges,
         CASE WHEN profiles.status = 'accepted' THEN profiles.rests_on_claim END AS rests_on_claim,
-        CASE WHEN profiles.status = 'accepted' THEN profiles.evidence END AS profile_evidence,
+        CASE WHEN profiles.status = 'accepted' THEN profiles.decision_id END AS decision_id,
         refused.refusals,
         refused.detail AS refusal
     FROM operating_points AS points
@@ -205,7 +205,7 @@ SELECT
         ELSE thermal_words || '; ' || power_words
     END AS reason,
     rests_on_claim,
-    profile_evidence,
+    decision_id,
     capture_pointer,
     capture_id,
     capture_sha256

@@ -129,6 +129,24 @@ def test_chain_runs_both_ways_through_the_file() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("base", "value", "number"),
+    [
+        ("1 + 2", "8 - BASE", 9),
+        ("1 + 2", "8 - (BASE)", 5),
+        ("(1 + 2)", "8 - BASE", 5),
+        ("(1 + 2) - 1", "8 - BASE", 4),
+        ("2 - 1", "9 - (8 - BASE)", 4),
+        ("1 + 2\n#define NEXT BASE + 4", "8 - NEXT", 13),
+        ("1 + 2\n#define NEXT (BASE) + 4", "8 - NEXT", 9),
+        ("1 + 2", "BASE - BASE", 4),
+    ],
+)
+def test_name_stands_for_its_text_as_in_c(base: str, value: str, number: int) -> None:
+    """Without parentheses a minus before a name reaches the first operand of its sum only."""
+    assert ids(f"#define DCGM_FI_A {value}\n#define BASE {base}\n") == {"A": number}
+
+
 def test_chain_of_any_length_resolves() -> None:
     text = "".join(f"#define DCGM_FI_N{n} (DCGM_FI_N{n + 1})\n" for n in range(5000)) + "#define DCGM_FI_N5000 9\n"
     assert set(ids(text).values()) == {9}
