@@ -1,115 +1,154 @@
-"""Documents of our own in JSON: taken whole or refused whole, with every fault named by its JSON pointer.
+"""Documents of our own in JSON: read strictly, checked against a Pydantic model, faults named by JSON pointer.
 
-Nothing is guessed: duplicate keys, NaN and unknown keys are refused, since a mistyped cap must not vanish. The elements
-that the ledger counts are the scalar values.
+Nothing is guessed: duplicate keys, NaN and unknown keys are refused, since a mistyped cap must not vanish. A document
+is accepted or refused as a whole; its elements are its scalar values.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
+import re
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
+import pydantic
 
-from pipeline import json_shape, json_text
-from pipeline.parsed import Ledger, Parsed, Remarks
+from pipeline.parsed import Ledger, Parsed, Remarks, to_utf8
 from schemas import TABLES, unstamped_schema
-from schemas.columns import TEXT
+from schemas.hashes import canonical_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-    from pipeline.json_text import Place
-
-    Rows = dict[str, list[dict[str, Any]]]
-    """Rows by table."""
+_SHOWN = 80
+_Model = TypeVar("_Model", bound=pydantic.BaseModel)
 
 
-def parse(data: bytes, tables: tuple[str, ...], rows: Callable[[Any, Remarks], Rows]) -> Parsed:
+def parse(
+    data: bytes, tables: tuple[str, ...], rows: Callable[[dict[str, Any], Remarks], dict[str, list[dict[str, Any]]]]
+) -> Parsed:
     """Read a document and make its tables; one with a fault is refused whole, with every fault named."""
     remarks = Remarks()
-    document, scalars = json_text.read(data, remarks)
-    found = {} if remarks.issues else rows(document, remarks)
+    document = _load(data, remarks)
+    leaves = 1 if document is None else _leaves(document)
+    found = rows(document, remarks) if document is not None else {}
     if remarks.issues:
-        refused = Ledger(total=scalars, refused=scalars, counted="elements")
-        return Parsed({}, remarks.all(), refused, remarks.issues[0].code)
+        refused = Ledger(total=leaves, refused=leaves, counted="elements")
+        return Parsed({}, remarks.all(), refused, remarks.failure or remarks.issues[0].code)
     made = {name: table(name, found.get(name, [])) for name in tables}
-    return Parsed(made, [], Ledger(total=scalars, rows=scalars, counted="elements"))
-
-
-def check(
-    shape: json_shape.Object,
-    document: Any,
-    code: str,
-    remarks: Remarks,
-    more: Callable[[dict[str, Any], json_shape.Fault], None],
-) -> bool:
-    """Whether a document has its shape and holds together (`more`); its faults are remarked in document order.
-
-    `more` must bear any document: it looks at what has the expected type, and passes over the rest.
-    """
-    found = Remarks()
-
-    def fault(told: str | None, place: Place, what: str, expected: str) -> None:
-        where = json_text.pointer(place)
-        message = f"found {what} at {where or 'the top'}, expected {expected}; correct it"
-        found.add("error", told or code, message, None, where)
-
-    json_shape.check(shape, document, (), fault)
-    if isinstance(document, dict):
-        more(document, fault)
-    position = _positions(document)
-    found.issues.sort(key=lambda issue: position(issue.subject or ""))
-    remarks.extend(found.all())
-    return not found.issues
-
-
-def _positions(document: Any) -> Callable[[str], list[int]]:
-    """How a pointer is placed in the document; what is missing stands at the end of its object."""
-    known: dict[int, dict[str, int]] = {}
-
-    def position(pointer: str) -> list[int]:
-        value, places = document, []
-        for part in pointer.split("/")[1:]:
-            key = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(value, dict):
-                if id(value) not in known:
-                    known[id(value)] = {str(name): at for at, name in enumerate(value)}
-                places.append(known[id(value)].get(key, len(value)))
-                value = value.get(key)
-            elif isinstance(value, (list, tuple)) and key.isdecimal() and int(key) < len(value):
-                places.append(int(key))
-                value = value[int(key)]
-        return places
-
-    return position
+    return Parsed(made, [], Ledger(total=leaves, rows=leaves, counted="elements"))
 
 
 def table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
     """Rows as the declared table; what a row does not say is NULL, reason not_recorded."""
     schema = unstamped_schema(TABLES[name])
-    arrays: dict[str, pa.Array] = {}
+    silent = {"absent", "capture_line"}
+    columns = {known.name: [row.get(known.name) for row in rows] for known in schema if known.name not in silent}
+    missing = [
+        " ".join(f"{key}=not_recorded" for key in sorted(columns) if columns[key][at] is None) or None
+        for at in range(len(rows))
+    ]
+    arrays = []
     for known in schema:
         kind = known.type.value_type if pa.types.is_dictionary(known.type) else known.type
-        cells = [row.get(known.name) for row in rows]
-        if pa.types.is_floating(kind):  # Arrow refuses an integer that a float holds inexactly
-            cells = [None if cell is None else float(cell) for cell in cells]
+        cells = missing if known.name == "absent" else columns.get(known.name, [None] * len(rows))
         array = pa.array(cells, kind)
-        arrays[known.name] = array if kind is known.type else array.dictionary_encode().cast(known.type)
-    arrays["absent"] = _absent({key: made for key, made in arrays.items() if key not in ("absent", "capture_line")})
-    return pa.Table.from_arrays([arrays[known.name] for known in schema], schema=schema)
+        arrays.append(array if kind is known.type else array.dictionary_encode().cast(known.type))
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _absent(columns: dict[str, pa.Array]) -> pa.Array:
-    """Rows that lack the same cells share one text: which they lack is a number, a bit for each column."""
-    names = sorted(columns)
-    length = len(columns[names[0]])
-    bits = pa.repeat(pa.scalar(0, pa.int64()), length)
-    for at, name in enumerate(names):
-        bits = pc.add(bits, pc.multiply(columns[name].is_null().cast(pa.int64()), 1 << at))
-    encoded = bits.dictionary_encode()
-    texts = [
-        " ".join(f"{name}=not_recorded" for at, name in enumerate(names) if lacking >> at & 1) or None
-        for lacking in encoded.dictionary.to_pylist()
-    ]
-    return pa.array(texts, pa.string()).take(encoded.indices).dictionary_encode().cast(TEXT)
+def _load(data: bytes, remarks: Remarks) -> dict[str, Any] | None:
+    try:
+        document = json.loads(to_utf8(data), object_pairs_hook=_pairs, parse_constant=_constant)
+        if not isinstance(document, dict):
+            raise ValueError("the document is not an object")  # noqa: TRY004 - one error for all faults of the text
+        _keep(document)
+    except json.JSONDecodeError as error:
+        remarks.add("error", "json_malformed", f"not JSON: {error.msg}; correct the document", error.lineno)
+    except (ValueError, RecursionError) as error:
+        said = "it nests too deep" if isinstance(error, RecursionError) else str(error)[:200]
+        remarks.add("error", "json_malformed", f"not JSON as expected: {said}; correct the document")
+    else:
+        return document
+    return None
+
+
+def _keep(document: dict[str, Any]) -> None:
+    """Refuse what cannot be kept as UTF-8: a lone surrogate."""
+    try:
+        canonical_json(document)
+    except UnicodeError as error:
+        raise ValueError("a text holds half a character (a lone surrogate)") from error
+    except ValueError:
+        canonical_json(_without_infinity(document))
+
+
+def _without_infinity(value: Any) -> Any:
+    """1e999 reads as infinity: the model refuses it by its place, and canonical JSON must not stumble before."""
+    if isinstance(value, dict):
+        return {key: _without_infinity(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_without_infinity(part) for part in value]
+    return 0 if value in (float("inf"), float("-inf")) else value
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        twice = next(key for number, (key, _) in enumerate(pairs) if key in dict(pairs[:number]))
+        raise ValueError(f"key {twice[:_SHOWN]!r} occurs twice in one object")
+    return made
+
+
+def _constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _leaves(value: Any) -> int:
+    if isinstance(value, dict):
+        return sum(map(_leaves, value.values())) or 1
+    if isinstance(value, list):
+        return sum(map(_leaves, value)) or 1
+    return 1
+
+
+def check(model: type[_Model], document: dict[str, Any], code: str, remarks: Remarks) -> _Model | None:
+    """The document as the model, or None with every fault remarked, in document order."""
+    try:
+        return model.model_validate(document)
+    except pydantic.ValidationError as error:
+        for fault in error.errors(include_url=False):
+            _remark(fault, code, remarks)
+    except RecursionError:
+        remarks.add("error", code, "the document nests too deep; expected the format of the data dictionary")
+    return None
+
+
+_FAULTS = {
+    "finite_number": ("not_finite", "a finite number"),
+    "greater_than_equal": ("negative", "a number of at least 0"),
+    "less_than_equal": ("out_of_range", "a number from 0 to 1"),
+}
+
+
+def _remark(fault: Any, code: str, remarks: Remarks) -> None:
+    pointer = to_pointer(fault["loc"])
+    found = "nothing" if fault["type"] == "missing" else repr(fault["input"])[:_SHOWN]
+    told, expected = _FAULTS.get(fault["type"], (code, fault["msg"]))
+    if told == "negative" and fault.get("ctx", {}).get("le") is not None:
+        told = "out_of_range"
+    if fault["type"] == "extra_forbidden":
+        expected = "no such key"
+    remarks.add("error", told, f"found {found} at {pointer}, expected {expected}; correct it", None, pointer)
+
+
+def to_pointer(parts: Iterable[str | int]) -> str:
+    """JSON pointer (RFC 6901) of a place."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
+
+
+def has_format(head: bytes, name: str) -> bool:
+    """Whether the head of a capture is a JSON object that names this format."""
+    return bool(re.match(rb"\s*\{", head)) and bool(
+        re.search(rb'"format"\s*:\s*"' + re.escape(name.encode()) + rb'"', head)
+    )

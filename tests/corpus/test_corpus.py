@@ -8,7 +8,7 @@ for those that follow from them. `<name>.facts.json` is what the sidecar would s
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ CAPTURES = sorted(
     for path in (CORPUS / kind).glob("*")
     if not path.name.endswith(ADDED) and not (path.suffix == ".xml" and path.with_suffix(".txt").exists())
 )
-DERIVED = {"absent", "layout_sha256", "segment", "sweep"}
+DERIVED = {"absent", "decision_sha256", "layout_sha256", "segment", "sweep"}
 """Columns that need not be named although they are not NULL."""
 
 
@@ -48,7 +48,9 @@ def parse(path: Path) -> Parsed:
 
 
 def as_json(value: Any) -> Any:
-    return value.isoformat(timespec="milliseconds") if isinstance(value, datetime) else value
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="milliseconds")
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def without_unasked(absent: str | None, expected: dict[str, Any]) -> str | None:
