@@ -133,13 +133,20 @@ _FAULTS = {
 
 def _remark(fault: Any, code: str, remarks: Remarks) -> None:
     pointer = to_pointer(fault["loc"])
-    found = "nothing" if fault["type"] == "missing" else repr(fault["input"])[:_SHOWN]
+    found = "nothing" if fault["type"] == "missing" else _shown(fault["input"])
     told, expected = _FAULTS.get(fault["type"], (code, fault["msg"]))
-    if told == "negative" and fault.get("ctx", {}).get("le") is not None:
-        told = "out_of_range"
+    if told == "negative" and pointer.rsplit("/", 1)[-1] in ("loss", "share", "intensity"):
+        told, expected = _FAULTS["less_than_equal"]
     if fault["type"] == "extra_forbidden":
         expected = "no such key"
     remarks.add("error", told, f"found {found} at {pointer}, expected {expected}; correct it", None, pointer)
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)[:_SHOWN]
+    except ValueError:  # Python does not spell out integers of more than 4,300 digits
+        return "an integer of thousands of digits"
 
 
 def to_pointer(parts: Iterable[str | int]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.report_model import Cell, Column, Evidence, ReportTable, Section, Unknown
+from pipeline.report_model import Cell, Chart, Column, Evidence, Panel, Point, ReportTable, Section, Unknown
 
 Row = dict[str, Any]
 
@@ -98,7 +98,7 @@ def _bounds(rows: list[Row]) -> ReportTable:
         Column("unit", "Unit"),
         Column("role", "Role", "code"),
         Column("basis", "Basis", "code"),
-        Column("derivation", "Derivation"),
+        Column("derivation", "Derivation", "words"),
         Column("observations", "Observations", "number"),
         Column("sources", "Sources", "source"),
         _EVIDENCE,
@@ -146,7 +146,7 @@ def _coverage(rows: list[Row]) -> ReportTable:
         Column("is_enabled", "Exported", "flag"),
         Column("smi_field", "nvidia-smi field", "code"),
         Column("unit_hint", "Unit", "text"),
-        Column("meaning", "Meaning"),
+        Column("meaning", "Meaning", "words"),
         Column("reason_code", "Answer", "code"),
         _EVIDENCE,
     )
@@ -183,12 +183,38 @@ def scenarios(constraints: list[Row], admissions: list[Row]) -> Section:
         "A scenario is an operator's assumption, not a measurement. What cannot be evaluated has no achieved clocks: "
         "unknown is neither zero nor unlimited."
     )
-    return Section(
-        "scenarios",
-        "Scenarios: clock constraints and admissions",
-        intro,
-        (_limits(constraints), _admissions(admissions)),
+    tables = (_limits(constraints), _admissions(admissions))
+    return Section("scenarios", "Scenarios: clock constraints and admissions", intro, tables, _charts(constraints))
+
+
+_CHARTED = 64
+"""GPUs in one chart; a larger scenario is shown in the table alone."""
+
+
+def _charts(rows: list[Row]) -> tuple[Chart, ...]:
+    """Requested against achieved clocks, one chart per scenario."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        found.setdefault((row["scenario"], row["capture_id"]), []).append(row)
+    return tuple(
+        Chart(
+            f"clocks-{number}",
+            f"Requested and achieved clocks: {scenario}",
+            "Each GPU in physical order. Achieved clocks follow from the caps that the operator assumes, not from a "
+            "measurement. An unknown one is marked at its request; the table below says why.",
+            (_panel("SM clock", "sm_clock_mhz", part), _panel("Memory clock", "memory_clock_mhz", part)),
+        )
+        for number, ((scenario, _), part) in enumerate(found.items(), start=1)
+        if part[0]["gpus"] <= _CHARTED
     )
+
+
+def _panel(label: str, clock: str, rows: list[Row]) -> Panel:
+    points = tuple(
+        Point(row["gpu_id"], row[f"requested_{clock}"], row[f"achieved_{clock}"], row["limiter_state"] == "active")
+        for row in rows
+    )
+    return Panel(label, "MHz", points)
 
 
 def _limits(rows: list[Row]) -> ReportTable:
@@ -200,7 +226,7 @@ def _limits(rows: list[Row]) -> ReportTable:
         Column("power_budget_w", "Budget", "number", "W"),
         Column("power_draw_w", "Draw", "number", "W"),
         Column("limiter_state", "Limiter", "code"),
-        Column("reason", "Why"),
+        Column("reason", "Why", "words"),
         Column("requested_sm_clock_mhz", "SM requested", "number", "MHz"),
         Column("achieved_sm_clock_mhz", "SM achieved", "number", "MHz"),
         Column("requested_memory_clock_mhz", "Memory requested", "number", "MHz"),

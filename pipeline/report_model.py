@@ -7,7 +7,7 @@ capture and line that a statement stands on).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 FORMAT = "gpu-evidence/acceptance/1"
 
@@ -36,7 +36,7 @@ class Column:
 
     name: str
     label: str
-    kind: Literal["text", "number", "code", "flag", "verdict", "severity", "source", "evidence"] = "text"
+    kind: Literal["text", "number", "code", "flag", "verdict", "severity", "source", "evidence", "words"] = "text"
     unit: str | None = None
 
 
@@ -53,6 +53,34 @@ class ReportTable:
 
 
 @dataclass(frozen=True)
+class Point:
+    """What was asked for and what came of it; `achieved` None is not known, which is neither zero nor the request."""
+
+    name: str
+    requested: float | None
+    achieved: float | None
+    is_limited: bool = False
+
+
+class Panel(NamedTuple):
+    """One quantity of a chart, a point for each subject in the same order in every panel."""
+
+    label: str
+    unit: str
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Requested against achieved, in data terms: JSON prints it, HTML draws it."""
+
+    id: str
+    title: str
+    description: str
+    panels: tuple[Panel, ...]
+
+
+@dataclass(frozen=True)
 class Section:
     """A titled part of the report."""
 
@@ -60,6 +88,7 @@ class Section:
     title: str
     intro: str
     tables: tuple[ReportTable, ...]
+    charts: tuple[Chart, ...] = ()
 
 
 @dataclass(frozen=True)

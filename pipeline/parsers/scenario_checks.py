@@ -89,7 +89,7 @@ def _each_once(kind: str, names: list[str], gpus: dict[str, Gpu], covered: set[s
 def _allocation(made: Scenario, gpus: dict[str, Gpu], fault: Any) -> None:
     if made.allocation is not None:
         _each_once("allocation", [part.gpu_id for part in made.allocation.gpus], gpus, set(), "/allocation/gpus", fault)
-    elif any(gpu.pool in _constraints(made) for gpu in gpus.values()):
+    elif not {gpu.pool for gpu in gpus.values()}.isdisjoint(_constraints(made)):
         fault(
             "allocation_missing", "/allocation", "no allocation, expected one: demand of a pool follows from its shares"
         )

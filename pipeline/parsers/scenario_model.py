@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pydantic
 
@@ -145,3 +145,11 @@ class Scenario(_Part):
     demands: list[Demand] | None = None
     incidents: list[Incident] = []
     fault_worst_cases: list[WorstCase] = []
+
+    @pydantic.field_validator("observed_at", mode="before")
+    @classmethod
+    def _spelled_out(cls, value: Any) -> Any:
+        """A bare number could be seconds or milliseconds: not guessed."""
+        if value is None or (isinstance(value, str) and "T" in value.upper()):
+            return value
+        raise ValueError("an ISO 8601 time with its zone")

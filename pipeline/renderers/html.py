@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ from pipeline.report_model import FORMAT, Column, Evidence, Unknown
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from pipeline.report_model import Cell, Report, ReportTable, Verdict
+    from pipeline.report_model import Cell, Chart, Report, ReportTable, Verdict
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_-]+")
@@ -124,13 +124,24 @@ def render(report: Report) -> str:
         facts=[(name, page.shown(_FACT, value)) for name, value in report.facts],
         open_points=[page.open_point(verdict) for verdict in open_points(report)],
         sections=[
-            (page.unique(f"s-{section.id}"), section, [page.table(table) for table in section.tables])
+            (
+                page.unique(f"s-{section.id}"),
+                section,
+                [page.table(table) for table in section.tables],
+                [_drawn(page, chart) for chart in section.charts],
+            )
             for section in report.sections
         ],
         style=style,
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
     )
     return f"{text}\n"
+
+
+def _drawn(page: _Page, chart: Chart) -> tuple[Chart, str]:
+    from pipeline.renderers.charts import svg
+
+    return chart, svg(replace(chart, id=page.unique(f"g-{chart.id}")))
 
 
 def _listed_capture(table: ReportTable, row: tuple[Cell, ...]) -> str | None:

@@ -14,7 +14,7 @@ from pipeline.renderers.cells import settled
 from pipeline.report_model import FORMAT, Evidence, Unknown
 
 if TYPE_CHECKING:
-    from pipeline.report_model import Cell, Report, ReportTable, Section, Verdict
+    from pipeline.report_model import Cell, Chart, Report, ReportTable, Section, Verdict
 
 
 def render(report: Report) -> str:
@@ -46,7 +46,16 @@ def _section(section: Section) -> dict[str, Any]:
         "title": section.title,
         "intro": section.intro,
         "tables": [_table(table) for table in section.tables],
+        **({"charts": [_chart(chart) for chart in section.charts]} if section.charts else {}),
     }
+
+
+def _chart(chart: Chart) -> dict[str, Any]:
+    panels = [
+        {"label": panel.label, "unit": panel.unit, "points": [vars(point) for point in panel.points]}
+        for panel in chart.panels
+    ]
+    return {"id": chart.id, "title": chart.title, "description": chart.description, "panels": panels}
 
 
 def _table(table: ReportTable) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import CaptureError
-from pipeline.parsed import CaptureFacts, Parsed
+from pipeline.parsed import CaptureFacts, Parsed, Remarks
 from pipeline.parsers import scenario
 
 FACTS = CaptureFacts()
@@ -257,6 +257,21 @@ def test_refused_whole(
     assert "expected" in parsed.issues[0].message
     assert parsed.tables == {}
     assert parsed.ledger.refused == parsed.ledger.total == leaves(document)
+
+
+@pytest.mark.parametrize("at", [0, "1700000000", "2026-10-05", "2026-10-05T12:00:00"])
+def test_a_time_is_spelled_out_with_its_zone(at: Any) -> None:
+    assert parse(changed(EXPLICIT, ("observed_at",), at)).issues[0].subject == "/observed_at"
+
+
+def test_a_negative_loss_is_out_of_its_range() -> None:
+    assert parse(changed(EXPLICIT, (*GPU, "loss"), -1)).quarantine == "out_of_range"
+
+
+def test_an_integer_of_5000_digits_given_in_python_is_refused() -> None:
+    remarks = Remarks()
+    scenario.rows(changed(EXPLICIT, ("demands", 0, "power_demand_w"), 10**5000), remarks)
+    assert remarks.issues[0].subject == "/demands/0/power_demand_w"
 
 
 def test_every_fault_is_named() -> None:
