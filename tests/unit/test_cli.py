@@ -242,7 +242,7 @@ def test_claims_that_are_not_verified_are_indeterminate(
     monkeypatch.chdir(bundled[0])
     printed = json.loads(invoke("run", "--require", "pass", "--json", code=3).stdout)
     assert printed["overall"] == "indeterminate"
-    assert printed["captures"] == {"ingested": 0, "already_present": 9, "quarantined": 0}
+    assert printed["captures"] == {"ingested": 0, "already_present": 15, "quarantined": 0}
     assert printed["refused"] == []
     query = "SELECT count(*) AS n FROM captures WHERE claim_status = 'claim_unverified'"
     assert json.loads(invoke("sql", query, "--json").stdout) == [{"n": 2}]

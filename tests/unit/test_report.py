@@ -71,13 +71,14 @@ def row(report: Report, name: str, key: str, value: str) -> dict[str, Cell]:
 
 
 def test_counts_of_the_first_page(report: Report) -> None:
-    # 9 files: 4 of the simulated A100, 2 of the H100, 1 of the RTX 3070, 2 of the RTX A5000 (its log is made up).
+    # 15 files: 4 of the simulated A100, 2 of the H100, 1 of the RTX 3070, 2 of the RTX A5000 (its log is made up),
+    # a DCGM header and catalogue, a decision, and 3 scenarios, which are simulations too.
     assert dict(report.facts) == {
-        "Captures": 9,
-        "Accepted whole": 9,
+        "Captures": 15,
+        "Accepted whole": 15,
         "Accepted with refused lines": 0,
         "Quarantined": 0,
-        "Simulated": 5,
+        "Simulated": 8,
         "Not said whether simulated": 0,
         "Source not said": 0,
         "Claimed hash not verified": 2,
@@ -86,13 +87,17 @@ def test_counts_of_the_first_page(report: Report) -> None:
 
 
 def test_headline_and_verdicts(report: Report) -> None:
-    # 9 captures are whole; the 2 claims of the H100 cannot hold, because the claimed bytes were never published.
+    # 15 captures are whole; the 2 claims of the H100 cannot hold, because the claimed bytes were never published, and
+    # what was accepted rests on them. The contract's fields are defined. Of the 2 scenarios with demands one has a GPU
+    # without a profile; the legacy one keeps within its thermal envelope.
     assert report.overall == "indeterminate"
-    assert report.headline == "9 of 11 requirements pass, 0 fail, 2 are indeterminate. Indeterminate is not a pass."
+    assert report.headline == "18 of 22 requirements pass, 0 fail, 4 are indeterminate. Indeterminate is not a pass."
     doubtful = [verdict for verdict in report.verdicts if verdict.verdict != "pass"]
     assert [(verdict.subject, verdict.requirement, verdict.reason_code) for verdict in doubtful] == [
         ("captures/h100-sxm-595.91.07/gpu.csv", "claim_is_verified", "CLAIM_UNVERIFIED"),
         ("captures/h100-sxm-595.91.07/query.txt", "claim_is_verified", "CLAIM_UNVERIFIED"),
+        ("h100_sxm_80gb, driver 595.91.07", "contract_profile_stands", "RESTS_ON_CLAIM"),
+        ("two-pools", "scenario_is_evaluated", "PROFILE_MISSING"),
     ]
     assert all(isinstance(verdict.evidence[0], Evidence) for verdict in report.verdicts)
 
@@ -122,7 +127,55 @@ def test_capture_row(
 
 
 def test_no_more_captures_than_those(report: Report) -> None:
-    assert len(rows(report, "captures")) == 9
+    assert len(rows(report, "captures")) == 15
+
+
+def test_the_contract(report: Report) -> None:
+    (found,) = rows(report, "profiles")
+    assert [found[name] for name in ("product", "driver_version", "status")] == [
+        "h100_sxm_80gb",
+        "595.91.07",
+        "accepted",
+    ]
+    assert [found[f"core_{name}_c"] for name in ("slowdown", "shutdown", "reference")] == [89, 95, 87]
+    assert (found["rests_on_claim"], found["hbm_limit_c"]) == (True, Unknown("NOT_ESTABLISHED"))
+    assert rows(report, "contradictions") == []
+    coverage = {cells["field_name"]: cells for cells in rows(report, "coverage")}
+    assert len(coverage) == 14
+    margin = coverage["DCGM_FI_DEV_GPU_TEMP_LIMIT"]
+    assert (margin["field_id"], margin["header_name"]) == (153, "DCGM_FI_DEV_GPU_TEMP_MARGIN_CELSIUS")
+    assert margin["smi_field"] == "temperature.gpu.tlimit"
+
+
+@pytest.mark.parametrize(
+    ("gpu", "state", "sm"),
+    [
+        ("node1-gpu0", "active", 1410),  # 90.5 C
+        ("node1-gpu1", "active", 1620),  # 560 W of 500 W
+        ("node1-gpu2", "active", 1410),  # both: the least of 1980, 1410 and 1620
+        ("node1-gpu3", "inactive", 1980),  # exactly 89 C and exactly 700 W
+        ("node2-gpu0", "inactive", 1980),  # equal caps
+        ("node2-gpu1", "inactive", 1980),
+        ("node2-gpu2", "not_evaluated", Unknown("GPU_UNAVAILABLE")),
+        ("node2-gpu3", "inactive", 1980),
+        ("train-gpu0", "active", 1620),  # 70 + 0.9 x (620 + 0.25 x 200 - 70) = 610 W of 600 W
+        ("train-gpu1", "active", 1620),  # 70 + 0.9 x (820 - 70) = 745 W of 600 W
+        ("train-gpu2", "inactive", 1980),
+        ("train-gpu3", "inactive", 1980),
+        ("serve0", "not_evaluated", Unknown("PROFILE_MISSING")),
+    ],
+)
+def test_the_scenarios(report: Report, gpu: str, state: str, sm: Cell) -> None:
+    found = row(report, "constraints", "gpu_id", gpu)
+    assert (found["limiter_state"], found["achieved_sm_clock_mhz"]) == (state, sm)
+
+
+def test_charts_show_what_the_table_says(report: Report) -> None:
+    charts = [chart for section in report.sections for chart in section.charts]
+    assert [len(chart.panels[0].points) for chart in charts] == [8, 5]
+    points = {point.name: point for point in charts[0].panels[0].points}
+    assert (points["node1-gpu0"].requested, points["node1-gpu0"].achieved) == (1980, 1410)
+    assert points["node2-gpu2"].achieved is None
 
 
 def test_nothing_is_odd_about_the_bundled_captures(report: Report) -> None:

@@ -1,6 +1,8 @@
 -- One row per decision and DCGM field that its contract uses: who defines it. Fields are joined by id, across renames.
 -- A header or catalogue counts for a contract when its sidecar names the version that the decision names (`versions`: dcgm,
 -- dcgm_exporter), or when the decision lists its hash as evidence; those of other versions settle nothing.
+--   is_in_force: Whether the decision is in force.
+--   used_for: What the contract uses the field for, in its own words.
 --   field_name: Name that the contract uses.
 --   field_id: Its id: that of the header, else the contract's own.
 --   header_name: Name that the header gives the id now.
