@@ -72,7 +72,10 @@ def test_counts_are_the_lines_of_the_files(opened: database.Database) -> None:
 def test_row_counts_are_the_rows_of_the_tables(opened: database.Database) -> None:
     lines = " UNION ALL ".join(
         f"SELECT capture_id, capture_line FROM {table}"
-        for table in ("gpu_readings", "gpu_list", "mig_devices", "gpu_query", "mig_instances")
+        for table in (
+            *("gpu_readings", "gpu_list", "mig_devices", "gpu_query", "mig_instances"),
+            *("dcgm_fields", "dcgm_counters"),
+        )
     )
     sql = (
         f"SELECT path, row_count, n FROM captures LEFT JOIN (SELECT capture_id, count(DISTINCT capture_line) AS n "
