@@ -90,7 +90,7 @@ SCENARIOS = st.integers(1, 40).flatmap(lambda count: st.tuples(*(gpus(number) fo
 
 
 @given(SCENARIOS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_sql_agrees_with_plain_python(pairs: tuple[tuple[dict[str, Any], dict[str, Any]], ...]) -> None:
     rows = gpu_evidence.constraint_points([gpu for gpu, _ in pairs], None, [demand for _, demand in pairs])
     for row, (gpu, demand) in zip(rows, pairs, strict=True):
@@ -99,7 +99,7 @@ def test_sql_agrees_with_plain_python(pairs: tuple[tuple[dict[str, Any], dict[st
 
 
 @given(SCENARIOS, st.sampled_from(["core_temp_c", "power_budget_w"]))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=5, deadline=None)
 def test_unknown_never_turns_active_into_inactive_or_back(
     pairs: tuple[tuple[dict[str, Any], dict[str, Any]], ...], name: str
 ) -> None:
@@ -112,7 +112,7 @@ def test_unknown_never_turns_active_into_inactive_or_back(
 
 
 @given(SCENARIOS)
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 def test_without_the_decision_nothing_is_supported(
     pairs: tuple[tuple[dict[str, Any], dict[str, Any]], ...],
 ) -> None:
@@ -126,7 +126,7 @@ def test_without_the_decision_nothing_is_supported(
 
 
 @given(st.lists(st.tuples(CORES, CORES, st.sampled_from([True, False, None])), min_size=1, max_size=30))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=5, deadline=None)
 def test_admissions_agree_with_plain_python(cases: list[tuple[float | None, float | None, bool | None]]) -> None:
     from pipeline.errors import AdmissionError
 
