@@ -203,6 +203,8 @@ def _charts(rows: list[Row]) -> tuple[Chart, ...]:
             "Each GPU in physical order. Achieved clocks follow from the caps that the operator assumes, not from a "
             "measurement. An unknown one is marked at its request; the table below says why.",
             (_panel("SM clock", "sm_clock_mhz", part), _panel("Memory clock", "memory_clock_mhz", part)),
+            table_id="constraints",
+            source="simulated" if part[0]["is_simulated"] else part[0]["source"],
         )
         for number, ((scenario, _), part) in enumerate(found.items(), start=1)
         if part[0]["gpus"] <= _CHARTED
@@ -211,10 +213,25 @@ def _charts(rows: list[Row]) -> tuple[Chart, ...]:
 
 def _panel(label: str, clock: str, rows: list[Row]) -> Panel:
     points = tuple(
-        Point(row["gpu_id"], row[f"requested_{clock}"], row[f"achieved_{clock}"], row["limiter_state"] == "active")
+        Point(
+            row["gpu_id"],
+            row[f"requested_{clock}"],
+            row[f"achieved_{clock}"],
+            is_limited=row["limiter_state"] == "active",
+            state=_limiter(row),
+            reason=row["reason_code"] if row[f"achieved_{clock}"] is None else None,
+        )
         for row in rows
     )
     return Panel(label, "MHz", points)
+
+
+def _limiter(row: Row) -> str | None:
+    """Return what limits a GPU in the chart's words; None where nothing does."""
+    if row["limiter_state"] != "active":
+        return None if row["limiter_state"] == "inactive" else "not evaluated"
+    by = [word for word in ("thermal", "power") if row[f"is_{word}_limited"]]
+    return "+".join(by) or "limited"
 
 
 def _limits(rows: list[Row]) -> ReportTable:

@@ -54,12 +54,14 @@ class ReportTable:
 
 @dataclass(frozen=True)
 class Point:
-    """What was asked for and what came of it; `achieved` None is not known, which is neither zero nor the request."""
+    """What was asked for and what came of it; `achieved` None is not known (`reason`): neither zero nor the request."""
 
     name: str
     requested: float | None
     achieved: float | None
     is_limited: bool = False
+    state: str | None = None
+    reason: str | None = None
 
 
 class Panel(NamedTuple):
@@ -72,12 +74,19 @@ class Panel(NamedTuple):
 
 @dataclass(frozen=True)
 class Chart:
-    """Requested against achieved, in data terms: JSON prints it, HTML draws it."""
+    """What is drawn, in data terms: JSON prints it, HTML draws it; `form` tells a reader what its panels hold.
+
+    `table_id` names the table of the section that shows the same figures; without one the page shows them, folded.
+    `source` marks a chart of simulated or claimed figures, as in a column of that kind.
+    """
 
     id: str
     title: str
     description: str
     panels: tuple[Panel, ...]
+    form: Literal["requested_achieved"] = "requested_achieved"
+    table_id: str | None = None
+    source: str | None = None
 
 
 @dataclass(frozen=True)

@@ -26,16 +26,18 @@ from pipeline.renderers.cells import (
     settled,
 )
 from pipeline.renderers.escape import printable
-from pipeline.report_model import FORMAT, Column, Evidence, Unknown
+from pipeline.report_model import FORMAT, Column, Evidence, ReportTable, Unknown
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from pipeline.report_model import Cell, Chart, Report, ReportTable, Verdict
+    from pipeline.renderers.charts import Sign
+    from pipeline.report_model import Cell, Chart, Report, Section, Verdict
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9_-]+")
 _FACT = Column("value", "Value")
+_SOURCE = Column("source", "Source", "source")
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,17 @@ class _Table:
     id: str
     table: ReportTable
     rows: list[_Row]
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """A chart as the template prints it: with `target`, the table that is there anyway, or with `figures`, folded."""
+
+    chart: Chart
+    source: _Shown | None
+    drawings: list[str]
+    figures: _Table | None
+    target: str | None
 
 
 class _Page:
@@ -123,25 +136,63 @@ def render(report: Report) -> str:
         counts=[(VERDICTS[name], count) for name, count in counts(report).items()],
         facts=[(name, page.shown(_FACT, value)) for name, value in report.facts],
         open_points=[page.open_point(verdict) for verdict in open_points(report)],
-        sections=[
-            (
-                page.unique(f"s-{section.id}"),
-                section,
-                [page.table(table) for table in section.tables],
-                [_drawn(page, chart) for chart in section.charts],
-            )
-            for section in report.sections
-        ],
+        sections=[_section(page, section) for section in report.sections],
+        signs=_signs(report),
         style=style,
         style_hash=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
     )
     return f"{text}\n"
 
 
-def _drawn(page: _Page, chart: Chart) -> tuple[Chart, str]:
-    from pipeline.renderers.charts import svg
+def _section(page: _Page, section: Section) -> tuple[str, Section, list[_Table], list[_Drawn]]:
+    name = page.unique(f"s-{section.id}")
+    tables = [page.table(table) for table in section.tables]
+    return name, section, tables, [_drawn(page, chart, tables) for chart in section.charts]
 
-    return chart, svg(replace(chart, id=page.unique(f"g-{chart.id}")))
+
+def _drawn(page: _Page, chart: Chart, tables: list[_Table]) -> _Drawn:
+    from pipeline.renderers.charts import drawings
+
+    found = drawings(replace(chart, id=page.unique(f"g-{chart.id}")))
+    source = None if chart.source is None else page.shown(_SOURCE, chart.source)
+    target = next((entry.id for entry in tables if entry.table.id == chart.table_id), None)
+    figures = page.table(_figures(chart)) if target is None else None
+    return _Drawn(chart, source, found, figures, target)
+
+
+def _signs(report: Report) -> tuple[Sign, ...]:
+    if not any(section.charts for section in report.sections):
+        return ()
+    from pipeline.renderers.charts import SIGNS
+
+    return SIGNS
+
+
+def _figures(chart: Chart) -> ReportTable:
+    """Return what a chart shows as a table: a row for each point, panel after panel."""
+    columns = (
+        Column("panel", "Quantity"),
+        Column("name", "Name", "code"),
+        Column("requested", "Requested", "number"),
+        Column("achieved", "Achieved", "number"),
+        Column("unit", "Unit"),
+        Column("is_limited", "Limited"),
+        Column("state", "State"),
+    )
+    rows = tuple(
+        (
+            panel.label,
+            point.name,
+            point.requested,
+            Unknown(point.reason or "") if point.achieved is None else point.achieved,
+            panel.unit,
+            point.is_limited,
+            "" if point.state is None else point.state,
+        )
+        for panel in chart.panels
+        for point in panel.points
+    )
+    return ReportTable(f"{chart.id}-figures", f"Figures of the chart: {chart.title}", columns, rows)
 
 
 def _listed_capture(table: ReportTable, row: tuple[Cell, ...]) -> str | None:

@@ -14,7 +14,7 @@ from pipeline.renderers.cells import settled
 from pipeline.report_model import FORMAT, Evidence, Unknown
 
 if TYPE_CHECKING:
-    from pipeline.report_model import Cell, Chart, Report, ReportTable, Section, Verdict
+    from pipeline.report_model import Cell, Chart, Point, Report, ReportTable, Section, Verdict
 
 
 def render(report: Report) -> str:
@@ -51,11 +51,29 @@ def _section(section: Section) -> dict[str, Any]:
 
 
 def _chart(chart: Chart) -> dict[str, Any]:
-    panels = [
-        {"label": panel.label, "unit": panel.unit, "points": [vars(point) for point in panel.points]}
-        for panel in chart.panels
-    ]
-    return {"id": chart.id, "title": chart.title, "description": chart.description, "panels": panels}
+    return {
+        "id": chart.id,
+        "form": chart.form,
+        "title": chart.title,
+        "description": chart.description,
+        "source": chart.source,
+        "table_id": chart.table_id,
+        "panels": [
+            {"label": panel.label, "unit": panel.unit, "points": [_point(point) for point in panel.points]}
+            for panel in chart.panels
+        ],
+    }
+
+
+def _point(point: Point) -> dict[str, Any]:
+    reason = None if point.reason is None else Unknown(point.reason)
+    return {
+        "name": point.name,
+        "requested": _cell(point.requested),
+        "achieved": _cell(reason if point.achieved is None else point.achieved),
+        "is_limited": point.is_limited,
+        "state": point.state,
+    }
 
 
 def _table(table: ReportTable) -> dict[str, Any]:

@@ -15,11 +15,12 @@ from pipeline.renderers.escape import printable
 from pipeline.report_model import Column, Evidence, ReportTable, Unknown
 
 if TYPE_CHECKING:
-    from pipeline.report_model import Cell, Report, Section, Verdict
+    from pipeline.report_model import Cell, Chart, Report, Section, Verdict
 
 LIMIT = 900_000
 """Bytes: GitHub drops a step summary above 1 MiB."""
 _TEXT_LIMIT = 2_000
+_SOURCE = Column("source", "Source", "source")
 _RESERVED_PER_TABLE = 200
 
 _HARMLESS = re.compile(r"[\w .,;:()/+%='\"°\u2013—…\u00d7±µ≤≥→-]*")
@@ -72,7 +73,15 @@ def _opening(report: Report) -> list[str]:
 
 def _heading(section: Section) -> str:
     intro = ["", _text(section.intro)] if section.intro.strip() else []
-    return "\n".join(["", f"## {_text(section.title)}", *intro])
+    charts = [line for chart in section.charts for line in _pointer(chart)]
+    return "\n".join(["", f"## {_text(section.title)}", *intro, *charts])
+
+
+def _pointer(chart: Chart) -> list[str]:
+    where = f"section's charts, {_code(chart.id)}" if chart.table_id is None else f"table {_code(chart.table_id)}"
+    source = () if chart.source is None else (f" ({_cell(_SOURCE, chart.source)})",)
+    words = [f"**Chart:** {_text(chart.title)}", *source, f" — {_text(chart.description)}" if chart.description else ""]
+    return ["", f"{''.join(words)} Drawn in acceptance.html; its figures: acceptance.json, {where}."]
 
 
 def _open_table(report: Report) -> ReportTable:

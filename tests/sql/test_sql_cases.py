@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,8 @@ def table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
         cells = [row.get(field.name) for row in rows]
         if pa.types.is_timestamp(kind):
             cells = [None if cell is None else datetime.fromisoformat(cell) for cell in cells]
+        elif pa.types.is_date(kind):
+            cells = [None if cell is None else date.fromisoformat(cell) for cell in cells]
         column = pa.array(cells, kind)
         columns.append(column.dictionary_encode().cast(field.type) if kind is not field.type else column)
     fields = [field.with_nullable(nullable=True) for field in schema]
@@ -90,6 +92,7 @@ def complete(given: dict[str, list[dict[str, Any]]]) -> dict[str, pa.Table]:
     return {name: table(name, rows) for name, rows in filled.items()}
 
 
+@functools.cache
 def needed(view: str) -> list[str]:
     """Views that a view reads, directly or not, in their order: the others only cost time."""
     text = (database._SQL / f"{view}.sql").read_text("utf-8")
@@ -100,7 +103,9 @@ def needed(view: str) -> list[str]:
 
 
 def plain(value: Any) -> Any:
-    return value.strftime("%Y-%m-%dT%H:%M:%SZ") if isinstance(value, datetime) else value
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def build(view: str, given: dict[str, list[dict[str, Any]]], *, materialise: bool) -> database.Database:
@@ -111,21 +116,33 @@ def build(view: str, given: dict[str, list[dict[str, Any]]], *, materialise: boo
         return database._build(datasets, None, materialise=materialise)
 
 
+def is_computed_once(view: str) -> bool:
+    """Whether a mart reads others several times: faster when each of them is a table, and settled ones always are."""
+    read = {name.rsplit("/", 1)[-1] for name in needed(f"marts/{view}")}
+    return view == "devices" or not read.isdisjoint(database.SETTLED)
+
+
 @functools.cache
 def opened(view: str) -> database.Database:
     """A database over no rows, made once per mart: that takes longer than most cases, which put their rows into it."""
-    return build(view, {}, materialise=False)
+    return build(view, {}, materialise=is_computed_once(view))
+
+
+def refresh(asked: database.Database, view: str) -> None:
+    """Compute every mart that is a table anew, in their order: nothing of the case before is left in them."""
+    for name in needed(f"marts/{view}"):
+        doc = database.view_doc(name)
+        if name.startswith("marts/") and doc.name not in database.LARGE:
+            asked.connection.execute(f"CREATE OR REPLACE TABLE {doc.name} AS {doc.sql}")
 
 
 def ask(given: dict[str, list[dict[str, Any]]], view: str, where: str = "") -> list[dict[str, Any]]:
     """Rows of a mart over these tables."""
-    if view == "devices" or database.SETTLED.intersection(part.rsplit("/", 1)[-1] for part in needed(f"marts/{view}")):
-        # It reads other marts, some of them twice: faster when each is computed once, and settled ones always are.
-        asked = build(view, given, materialise=True)
-    else:
-        asked = opened(view)
-        for name, rows in complete(given).items():
-            asked.connection.register(f"_{name}", ds.dataset(rows))
+    asked = opened(view)
+    for name, rows in complete(given).items():
+        asked.connection.register(f"_{name}", ds.dataset(rows))
+    if is_computed_once(view):
+        refresh(asked, view)
     found: list[dict[str, Any]] = asked.rows(f"SELECT * FROM {view}{where}").to_pylist()
     return [{name: plain(value) for name, value in row.items()} for row in found]
 

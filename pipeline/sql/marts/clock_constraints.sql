@@ -129,19 +129,19 @@ stated AS (
             ELSE 'not_evaluated'
         END AS limiter_state,
         -- The two halves of the sentence: what was compared.
-        'core ' || coalesce(number_text(core_temp_c), 'unknown') || CASE WHEN core_temp_c > core_slowdown_c THEN ' C is above ' ELSE ' C is not above ' END
-        || number_text(core_slowdown_c) || ' C'
-        || CASE
-            WHEN core_temp_c > core_slowdown_c AND NOT has_thermal_cut THEN ', but no thermal cap lowers a clock'
-            WHEN core_temp_c > core_slowdown_c THEN ', and the thermal cap lowers a clock'
-            ELSE ''
+        CASE
+            WHEN core_temp_c IS NULL THEN 'core temperature is not known, but no thermal cap lowers a clock'
+            WHEN core_temp_c > core_slowdown_c
+                THEN 'core ' || number_text(core_temp_c) || ' C is above ' || number_text(core_slowdown_c) || ' C, '
+                || CASE WHEN has_thermal_cut THEN 'and the thermal cap lowers a clock' ELSE 'but no thermal cap lowers a clock' END
+            ELSE 'core ' || number_text(core_temp_c) || ' C is not above ' || number_text(core_slowdown_c) || ' C'
         END AS thermal_words,
-        'demand ' || coalesce(number_text(power_demand_w), 'unknown') || CASE WHEN power_demand_w > power_budget_w THEN ' W is above ' ELSE ' W is not above ' END
-        || number_text(power_budget_w) || ' W'
-        || CASE
-            WHEN power_demand_w > power_budget_w AND NOT has_power_cut THEN ', but no power cap lowers a clock'
-            WHEN power_demand_w > power_budget_w THEN ', and the power cap lowers a clock'
-            ELSE ''
+        CASE
+            WHEN power_demand_w IS NULL THEN 'power demand is not known, but no power cap lowers a clock'
+            WHEN power_demand_w > power_budget_w
+                THEN 'demand ' || number_text(power_demand_w) || ' W is above ' || number_text(power_budget_w) || ' W, '
+                || CASE WHEN has_power_cut THEN 'and the power cap lowers a clock' ELSE 'but no power cap lowers a clock' END
+            ELSE 'demand ' || number_text(power_demand_w) || ' W is not above ' || number_text(power_budget_w) || ' W'
         END AS power_words
     FROM judged
 )

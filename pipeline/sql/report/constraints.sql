@@ -11,6 +11,8 @@ SELECT
     constraints.power_budget_w,
     points.power_draw_w,
     points.reason_code AS why_draw,
+    constraints.is_thermal_limited,
+    constraints.is_power_limited,
     constraints.limiter_state,
     constraints.reason_code,
     constraints.reason,
