@@ -89,6 +89,9 @@ def profile(product: str, driver_version: str, evidence: Sequence[Path] | None =
 
 def _records(given: Any) -> list[dict[str, Any]]:
     rows = given.to_pylist() if isinstance(given, pa.Table) else given
+    if not isinstance(rows, (list, tuple)) or not all(isinstance(row, dict) for row in rows):
+        message = f"found {type(given).__name__}, expected an Arrow table or a list of records; give one"
+        raise ScenarioError(message, code="scenario_invalid", where="argument")
     return [_said(row) for row in rows]
 
 
@@ -101,8 +104,8 @@ def _said(value: Any) -> Any:
 
 def _topology(given: Any) -> dict[str, Any]:
     """A topology as in a scenario; flat records (with node_id) are GPUs in physical order."""
-    if not isinstance(given, pa.Table) and not isinstance(given, (list, tuple)):
-        return dict(_said(dict(given)))
+    if isinstance(given, dict):
+        return dict(_said(given))
     nodes: list[dict[str, Any]] = []
     for row in _records(given):
         node = row.pop("node_id", None)
@@ -113,8 +116,8 @@ def _topology(given: Any) -> dict[str, Any]:
 
 
 def _allocation(given: Any) -> dict[str, Any] | None:
-    if given is None or not isinstance(given, (pa.Table, list, tuple)):
-        return None if given is None else dict(_said(dict(given)))
+    if given is None or isinstance(given, dict):
+        return None if given is None else dict(_said(given))
     rows = _records(given)
     sources = sorted({str(row.pop("provenance")) for row in rows if "provenance" in row})
     return {"gpus": rows, **({"provenance": ", ".join(sources)} if sources else {})}

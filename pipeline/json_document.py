@@ -129,6 +129,17 @@ _FAULTS = {
     "greater_than_equal": ("negative", "a number of at least 0"),
     "less_than_equal": ("out_of_range", "a number from 0 to 1"),
 }
+_EXPECTED = {
+    "missing": "this key with a value",
+    "extra_forbidden": "no such key",
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+    "string_type": "a text",
+    "string_too_short": "a text that is not empty",
+    "list_type": "a list",
+    "model_type": "an object",
+}
 
 
 def _remark(fault: Any, code: str, remarks: Remarks) -> None:
@@ -137,8 +148,7 @@ def _remark(fault: Any, code: str, remarks: Remarks) -> None:
     told, expected = _FAULTS.get(fault["type"], (code, fault["msg"]))
     if told == "negative" and pointer.rsplit("/", 1)[-1] in ("loss", "share", "intensity"):
         told, expected = _FAULTS["less_than_equal"]
-    if fault["type"] == "extra_forbidden":
-        expected = "no such key"
+    expected = _EXPECTED.get(fault["type"], expected)
     remarks.add("error", told, f"found {found} at {pointer}, expected {expected}; correct it", None, pointer)
 
 

@@ -45,6 +45,8 @@ _CELL = 6.7
 """Pixels that a character of a fixed-width font of 11 pixels takes, rounded up."""
 _GAP = 10
 _TOP = 44
+_WIDE = 430
+"""Pixels above which a chart scrolls on a phone: shrunk to its 360 pixels, the text would be smaller than 9."""
 _LARGEST = 1e15
 _ONE_PIXEL_PER_UNIT = 4
 """Size of a symbol, in Vega's terms, at which a path is drawn as wide as its coordinates say."""
@@ -62,7 +64,7 @@ def drawings(chart: Chart) -> list[str]:
         # Clip paths and gradients, where Vega makes any, are numbered from one in each drawing: a page holds several.
         drawn = re.sub(r'(id="|url\(#|href="#)(?=clip|gradient)', rf"\1{name}-", drawn)
         drawn = f"{_texts(panel, rows)}</svg>".join(drawn.rsplit("</svg>", 1))
-        found.append(_named(drawn, name, f"{chart.title}: {panel.label}", chart.description))
+        found.append(_named(drawn, name, f"{chart.title}: {panel.label}", chart.description, _style(rows)))
     return found
 
 
@@ -87,9 +89,18 @@ def _left(rows: list[_Row]) -> int:
     return round(max((_cells(row.name) for row in rows), default=0) * _CELL) + _GAP
 
 
-def _named(drawn: str, name: str, title: str, description: str) -> str:
+def _words_width(rows: list[_Row]) -> int:
+    return round(max((_cells(row.words) for row in rows), default=0) * _CELL)
+
+
+def _style(rows: list[_Row]) -> str:
+    width = _left(rows) + _PLOT + _words_width(rows) + 3 * _GAP
+    return "chart wide" if width > _WIDE else "chart"
+
+
+def _named(drawn: str, name: str, title: str, description: str, style: str) -> str:
     words = f'<title id="{name}-title">{_xml(title)}</title><desc id="{name}-desc">{_xml(description)}</desc>'
-    opening = f'role="img" aria-labelledby="{name}-title" aria-describedby="{name}-desc" class="chart"'
+    opening = f'role="img" aria-labelledby="{name}-title" aria-describedby="{name}-desc" class="{style}"'
     return drawn.replace('class="marks"', opening, 1).replace(">", f">{words}", 1)
 
 
@@ -148,11 +159,10 @@ def _row(number: int, point: Point) -> _Row:
 
 
 def _spec(rows: list[_Row]) -> dict[str, Any]:
-    words = round(max((_cells(row.words) for row in rows), default=0) * _CELL)
     return {
         "background": None,
         "autosize": {"type": "none"},
-        "padding": {"left": _left(rows), "right": words + 3 * _GAP, "top": _TOP, "bottom": 4},
+        "padding": {"left": _left(rows), "right": _words_width(rows) + 3 * _GAP, "top": _TOP, "bottom": 4},
         "width": _PLOT,
         "height": _ROW * max(len(rows), 1),
         "data": {"values": [row._asdict() for row in rows]},

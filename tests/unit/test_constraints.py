@@ -255,6 +255,12 @@ def test_not_known_is_not_admitted(worst: float | None, changes: dict[str, Any],
         admitted(worst, **changes)
 
 
+def test_what_is_no_records_is_refused() -> None:
+    for topology, demands in (([gpu()], None), ("x", [demand()]), ([gpu()], [1])):
+        with pytest.raises(ScenarioError, match="expected an Arrow table or a list of records"):
+            gpu_evidence.constraint_points(topology, None, demands)
+
+
 def test_evidence_of_ones_own(tmp_path: Path) -> None:
     assert gpu_evidence.profile(H100, DRIVER, evidence=[tmp_path]) is None
     with pytest.raises(UsageError, match="no captures there"):

@@ -34,6 +34,8 @@ used AS (
         claims.capture_pointer
     FROM decisions
     INNER JOIN stg_decision_claims AS claims USING (capture_id, decision_id)
+    -- The same content captured twice is one decision.
+    SEMI JOIN (SELECT min(capture_id) AS capture_id FROM decisions GROUP BY decision_id, decision_sha256) AS first_seen USING (capture_id)
     WHERE claims.claim_kind = 'field'
 ),
 named AS (

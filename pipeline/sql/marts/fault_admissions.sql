@@ -4,7 +4,7 @@
 --   capability: thermal_envelope or gpu_fault_profile.
 --   verdict: pass, fail or indeterminate.
 --   reason_code: ADMITTED, BASELINE_ABOVE_REFERENCE, WORST_CASE_ABOVE_REFERENCE, WORST_CASE_NOT_BELOW_SHUTDOWN, NOT_HGX (fail);
---     DRIVER_UNKNOWN, MODEL_UNKNOWN, PROFILE_MISSING, PROFILE_NOT_ACCEPTED, PROFILE_CONTRADICTED, PROFILE_INCOMPLETE, BOARD_UNKNOWN,
+--     SCENARIO_REFUSED, DRIVER_UNKNOWN, MODEL_UNKNOWN, PROFILE_MISSING, PROFILE_NOT_ACCEPTED, PROFILE_CONTRADICTED, PROFILE_INCOMPLETE, BOARD_UNKNOWN,
 --     BASELINE_UNKNOWN, WORST_CASE_NOT_DECLARED (indeterminate).
 --   driver_version: Driver of the demand, else of the topology.
 --   baseline_c: Core temperature of the operating point.
@@ -51,6 +51,7 @@ joined AS (
         profiles.core_shutdown_c,
         profiles.rests_on_claim,
         CASE
+            WHEN refused.scenario IS NOT NULL THEN 'SCENARIO_REFUSED'
             WHEN gpus.product IS NULL THEN 'MODEL_UNKNOWN'
             WHEN driver_number(coalesce(demands.driver_version, gpus.driver_version)) IS NULL THEN 'DRIVER_UNKNOWN'
             WHEN profiles.status IS NULL THEN 'PROFILE_MISSING'
@@ -61,6 +62,8 @@ joined AS (
     INNER JOIN clock_demands AS demands
         ON gpus.capture_id = demands.capture_id AND gpus.scenario = demands.scenario AND gpus.position = demands.position
     LEFT JOIN worst ON gpus.capture_id = worst.capture_id AND gpus.scenario = worst.scenario AND gpus.position = worst.position
+    LEFT JOIN (SELECT DISTINCT capture_id, scenario FROM scenario_refusals) AS refused
+        ON gpus.capture_id = refused.capture_id AND gpus.scenario = refused.scenario
     LEFT JOIN contract_profiles AS profiles
         ON
             gpus.product = profiles.product
@@ -85,7 +88,7 @@ reasoned AS (
         *,
         'gpu_fault_profile' AS capability,
         CASE
-            WHEN is_hgx IS false THEN 'NOT_HGX'
+            WHEN is_hgx IS false AND unsupported IS DISTINCT FROM 'SCENARIO_REFUSED' THEN 'NOT_HGX'
             WHEN unsupported IS NOT NULL THEN unsupported
             WHEN core_reference_c IS NULL OR core_shutdown_c IS NULL THEN 'PROFILE_INCOMPLETE'
             WHEN baseline_c > core_reference_c THEN 'BASELINE_ABOVE_REFERENCE'

@@ -77,6 +77,7 @@ def codes(parsed: Parsed) -> list[tuple[str, str, int | None]]:
         ("dcgm_sm_clock,gauge,x", ("dcgm_sm_clock", "gauge", "x", True)),
         ("DCGM_EXP_P2P_STATUS,whatever,x", ("DCGM_EXP_P2P_STATUS", "whatever", "x", True)),
         ("DCGM_EXP_P2P_STATUS,,x", ("DCGM_EXP_P2P_STATUS", "", "x", True)),
+        ("DCGM_FI_EXP_OLD_COUNT,whatever,x", ("DCGM_FI_EXP_OLD_COUNT", "whatever", "x", True)),
     ],
 )
 @pytest.mark.parametrize("end", ["\n", ""], ids=["newline", "none"])
@@ -107,6 +108,7 @@ def test_record_that_the_exporter_accepts(record: str, wanted: tuple[str, str, s
         (" # DCGM_FI_A,gauge,x", "unknown_field"),
         ("dcgm_fi_dev_gpu_temp2,gauge", "cell_count"),
         ("Dcgm_FI_A,gauge,x", "unknown_field"),
+        ("dcgm_GPU_temp,gauge,x", "unknown_field"),
         ("DCGM_FI_,gauge,x", "unknown_field"),
         ("DCGM_FT_A,gauge,x", "unknown_field"),
         ("nvidia_smi,gauge,x", "unknown_field"),
@@ -156,6 +158,12 @@ def test_name_that_is_active_twice_is_remarked() -> None:
     assert len(rows(parsed)) == 5
     assert codes(parsed) == [("warning", "repeated_field", 4)]
     assert "line 2" in parsed.issues[0].message
+
+
+def test_name_that_is_active_on_two_lines_in_a_row_is_remarked() -> None:
+    parsed = read(f"{GOOD}{GOOD}{GOOD}")
+    assert codes(parsed) == [("warning", "repeated_field", 2), ("warning", "repeated_field", 3)]
+    assert all("line 1" in issue.message for issue in parsed.issues)
 
 
 # -- comments ----------------------------------------------------------------------------------------------------------

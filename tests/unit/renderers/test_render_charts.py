@@ -117,6 +117,23 @@ def test_size_follows_from_the_numbers_of_characters_and_rows() -> None:
     assert read(drawn).get("viewBox") == f"0 0 {147 + 10 + 170 + 87 + 30} 84"
 
 
+@pytest.mark.parametrize(
+    ("name", "words", "style"),
+    [
+        # 15 and 19 cells: 100 + 10 + 170 + 127 + 30 = 437. One cell fewer in both: 94 + 10 + 170 + 121 + 30 = 425.
+        ("n" * 15, "s" * 13, "chart wide"),
+        ("n" * 14, "s" * 12, "chart"),
+    ],
+)
+def test_what_would_be_too_small_on_a_phone_scrolls(name: str, words: str, style: str) -> None:
+    drawn = drawings(chart(Point(name, 1980, 1410, is_limited=True, state=words)))[0]
+    assert read(drawn).get("class") == style
+
+
+def test_box_that_scrolls_is_named_and_reached_by_keyboard() -> None:
+    assert '<div class="panels" role="group" aria-label="Clocks" tabindex="0">' in html.render(report(ORDINARY))
+
+
 def test_words_beside_each_row() -> None:
     shown = texts(drawings(ORDINARY)[0])
     assert shown[-7:] == ["SM clock (MHz)", "a", "1410, thermal", "b", "1980", "c", "unknown, not evaluated"]
