@@ -43,7 +43,8 @@ def constraint_points(
     """Rows of clock_constraints for explicit demands: one per GPU, in physical order."""
     topology_ = _topology(topology)
     for pool in topology_.get("pools", []):
-        pool.get("operating", {}).pop("constraints", None)  # the demands given are the ones that count
+        if isinstance(pool, dict) and isinstance(pool.get("operating"), dict):
+            pool["operating"].pop("constraints", None)  # the demands given are the ones that count
     document = {"topology": topology_, "allocation": _allocation(allocation), "demands": _demands(demands)}
     found = _ask(document, _POINTS, evidence, observed_at)
     return _as_given(found, topology)
@@ -71,10 +72,11 @@ def require_gpu_fault_profile(
     for verdict, error in (("fail", AdmissionError), ("indeterminate", AdmissionUnknownError)):
         for row in found.to_pylist():
             if row["verdict"] == verdict:
-                said = "nothing" if row["observed_c"] is None else f"{row['observed_c']:g} C"
-                bound = "a bound that is not known" if row["limit_c"] is None else f"{row['limit_c']:g} C"
-                message = f"gpu_fault_profile is not admitted: found {said}, held against {bound}"
-                raise error(f"{message} ({row['reason_code']})", code="not_admitted", where=f"GPU {row['gpu_id']}")
+                told = (
+                    "" if row["observed_c"] is None else f": found {row['observed_c']:g} C against {row['limit_c']:g} C"
+                )
+                message = f"gpu_fault_profile is not admitted, {row['reason_code']}{told}"
+                raise error(message, code="not_admitted", where=f"GPU {row['gpu_id']}")
     return _as_given(found, topology)
 
 

@@ -8,20 +8,30 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-import pyarrow as pa
 import pydantic
 
-from pipeline.parsed import Ledger, Parsed, Remarks, to_utf8
+from pipeline.parsed import Ledger, Parsed, Remarks, rows_table, to_utf8
 from schemas import TABLES, unstamped_schema
 from schemas.hashes import canonical_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    import pyarrow as pa
+
 _SHOWN = 80
 _Model = TypeVar("_Model", bound=pydantic.BaseModel)
+
+Text = Annotated[str, pydantic.Field(strict=True, min_length=1)]
+Number = Annotated[float, pydantic.Field(strict=True, ge=0, allow_inf_nan=False)]
+
+
+class Part(pydantic.BaseModel):
+    """A part of a document: unknown keys are refused."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
 
 def parse(
@@ -40,21 +50,8 @@ def parse(
 
 
 def table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
-    """Rows as the declared table; what a row does not say is NULL, reason not_recorded."""
-    schema = unstamped_schema(TABLES[name])
-    silent = {"absent", "capture_line"}
-    columns = {known.name: [row.get(known.name) for row in rows] for known in schema if known.name not in silent}
-    missing = [
-        " ".join(f"{key}=not_recorded" for key in sorted(columns) if columns[key][at] is None) or None
-        for at in range(len(rows))
-    ]
-    arrays = []
-    for known in schema:
-        kind = known.type.value_type if pa.types.is_dictionary(known.type) else known.type
-        cells = missing if known.name == "absent" else columns.get(known.name, [None] * len(rows))
-        array = pa.array(cells, kind)
-        arrays.append(array if kind is known.type else array.dictionary_encode().cast(known.type))
-    return pa.Table.from_arrays(arrays, schema=schema)
+    """Rows as the declared table, without the identity of the capture."""
+    return rows_table(unstamped_schema(TABLES[name]), rows)
 
 
 def _load(data: bytes, remarks: Remarks) -> dict[str, Any] | None:
@@ -138,6 +135,7 @@ _EXPECTED = {
     "string_type": "a text",
     "string_too_short": "a text that is not empty",
     "list_type": "a list",
+    "tuple_type": "a list",
     "model_type": "an object",
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pipeline.errors import CaptureError
 
@@ -206,3 +206,25 @@ def diagnostic(text: str, line: int) -> Issue | None:
             shown = stripped[:200]
             return Issue(severity, code, f"nvidia-smi said {shown!r} where a row was expected", line)
     return None
+
+
+_SILENT = {"absent", "capture_line", "subject", "status_reason"}
+"""Columns whose NULL needs no reason."""
+
+
+def rows_table(schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.Table:
+    """Make a table of rows; a column that a row does not name is NULL, and absent says not_recorded."""
+    import pyarrow as pa
+
+    columns = {name: [row.get(name) for row in rows] for name in schema.names}
+    spoken = sorted(set(schema.names) - _SILENT)
+    columns["absent"] = [
+        " ".join(f"{name}=not_recorded" for name in spoken if columns[name][at] is None) or None
+        for at in range(len(rows))
+    ]
+    arrays = []
+    for known in schema:
+        kind = known.type.value_type if pa.types.is_dictionary(known.type) else known.type
+        array = pa.array(columns[known.name], kind)
+        arrays.append(array if kind is known.type else array.dictionary_encode().cast(known.type))
+    return pa.Table.from_arrays(arrays, schema=schema)

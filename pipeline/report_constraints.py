@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.report_model import Cell, Chart, Column, Evidence, Panel, Point, ReportTable, Section, Unknown
+from pipeline.report_model import Cell, Chart, Column, Evidence, Panel, Point, ReportTable, Section
+from pipeline.report_sections import evidence, known
 
 Row = dict[str, Any]
 
 _EVIDENCE = Column("evidence", "Evidence", "evidence")
 _CLAIM = Column("rests_on_claim", "Rests on claim", "flag")
-
-
-def _known(value: Cell, reason: str) -> Cell:
-    return Unknown(reason) if value is None else value
-
-
-def _evidence(row: Row) -> Cell:
-    sha = row["capture_sha256"]
-    return None if sha is None else Evidence(sha, row["capture_line"])
 
 
 def contracts(profiles: list[Row], bounds: list[Row], contradictions: list[Row], coverage: list[Row]) -> Section:
@@ -62,11 +54,11 @@ def _profiles(rows: list[Row]) -> ReportTable:
             row["driver_version"],
             row["status"],
             row["reason_code"],
-            row["decision_id"] or "nobody",
-            *(_known(row[name], _why(row, name)) for name, _, _ in _PROFILE),
+            known(row["decision_id"], row["reason_code"]),
+            *(known(row[name], _why(row, name)) for name, _, _ in _PROFILE),
             row["settled_observations"],
-            _known(row["rests_on_claim"], "SOURCE_NOT_SAID"),
-            _evidence(row) if row["capture_sha256"] else _known(None, "NO_DECISION"),
+            known(row["rests_on_claim"], "SOURCE_NOT_SAID"),
+            known(evidence(row), row["reason_code"]),
         )
         for row in rows
     )
@@ -84,6 +76,8 @@ def _why(row: Row, name: str) -> str:
     if name == "hbm_limit_c":
         return "NOT_ESTABLISHED"
     sums = ", ".join(f"{value:g}" for value in row["sums_seen_c"] or [])
+    if row["contradictions"]:
+        return "CONTRADICTED"
     if name in ("core_reference_c", "core_reference_spread_c", "core_slowdown_c", "core_shutdown_c") and sums:
         return f"NO_SETTLED_ROW (sums seen: {sums})" if name == "core_reference_c" else "NO_SETTLED_ROW"
     return "NOT_CAPTURED"
@@ -108,14 +102,14 @@ def _bounds(rows: list[Row]) -> ReportTable:
             row["product"],
             row["driver_version"],
             row["bound"],
-            _known(row["value"], "NO_SETTLED_ROW"),
+            known(row["value"], "NO_SETTLED_ROW"),
             row["unit"],
             row["role"],
             row["basis"],
             row["derivation"],
             row["observations"],
             row["sources"],
-            _evidence(row),
+            evidence(row),
         )
         for row in rows
     )
@@ -154,22 +148,24 @@ def _coverage(rows: list[Row]) -> ReportTable:
         (
             row["decision_id"],
             row["field_name"],
-            _known(row["field_id"], "NOT_DEFINED"),
-            _known(row["header_name"], "NOT_DEFINED" if row["is_in_header"] is False else "HEADER_NOT_CAPTURED"),
-            _known(
-                row["catalogue_name"], "NOT_LISTED" if row["is_in_catalogue"] is False else "CATALOGUE_NOT_CAPTURED"
-            ),
-            _known(row["is_enabled"], "NOT_LISTED"),
-            _known(row["smi_field"], "NONE_NAMED"),
-            _known(row["unit_hint"], "NOT_SAID"),
-            _known(row["meaning"], "NOT_SAID"),
+            known(row["field_id"], row["reason_code"]),
+            known(row["header_name"], row["reason_code"]),
+            known(row["catalogue_name"], _unlisted(row)),
+            known(row["is_enabled"], _unlisted(row)),
+            known(row["smi_field"], "NONE_NAMED"),
+            known(row["unit_hint"], "NOT_SAID"),
+            known(row["meaning"], "NOT_SAID"),
             row["reason_code"],
-            _first(row["first_evidence"]) or _evidence(row),
+            _first(row["first_evidence"]) or evidence(row),
         )
         for row in rows
     )
     note = "Fields are joined by id, across renames: header, exporter catalogue, nvidia-smi."
     return ReportTable("coverage", "Fields that a contract uses", columns, cells, "No decision names a field.", note)
+
+
+def _unlisted(row: Row) -> str:
+    return "NOT_LISTED" if row["is_in_catalogue"] is False else "NO_USABLE_CATALOGUE"
 
 
 def _first(text: str | None) -> Cell:
@@ -256,19 +252,19 @@ def _limits(rows: list[Row]) -> ReportTable:
         (
             row["scenario"],
             row["gpu_id"],
-            _known(row["core_temp_c"], "NOT_DECLARED"),
-            _known(row["power_demand_w"], "NOT_DECLARED"),
-            _known(row["power_budget_w"], "NOT_DECLARED"),
-            _known(row["power_draw_w"], row["why_draw"] or "NOT_DECLARED"),
+            known(row["core_temp_c"], "NOT_DECLARED"),
+            known(row["power_demand_w"], "NOT_DECLARED"),
+            known(row["power_budget_w"], "NOT_DECLARED"),
+            known(row["power_draw_w"], row["why_draw"] or "NOT_DECLARED"),
             row["limiter_state"],
             row["reason"],
-            _known(row["requested_sm_clock_mhz"], "NOT_DECLARED"),
-            _known(row["achieved_sm_clock_mhz"], row["reason_code"]),
-            _known(row["requested_memory_clock_mhz"], "NOT_DECLARED"),
-            _known(row["achieved_memory_clock_mhz"], row["reason_code"]),
-            _known(row["rests_on_claim"], "NO_PROFILE"),
-            _known(row["is_simulated"], "NOT_SAID"),
-            _evidence(row),
+            known(row["requested_sm_clock_mhz"], "NOT_DECLARED"),
+            known(row["achieved_sm_clock_mhz"], row["reason_code"]),
+            known(row["requested_memory_clock_mhz"], "NOT_DECLARED"),
+            known(row["achieved_memory_clock_mhz"], row["reason_code"]),
+            known(row["rests_on_claim"], "SOURCE_NOT_SAID" if row["has_profile"] else "NO_PROFILE"),
+            known(row["is_simulated"], "NOT_SAID"),
+            evidence(row),
         )
         for row in rows
     )
@@ -297,12 +293,12 @@ def _admissions(rows: list[Row]) -> ReportTable:
             row["capability"],
             row["verdict"],
             row["reason_code"],
-            _known(row["baseline_c"], "NOT_DECLARED"),
-            _known(row["worst_case_c"], "NOT_DECLARED"),
-            _known(row["fault"], "NOT_DECLARED"),
-            _known(row["limit_c"], row["reason_code"]),
-            _known(row["rests_on_claim"], "NO_PROFILE"),
-            _evidence(row),
+            known(row["baseline_c"], "NOT_DECLARED"),
+            known(row["worst_case_c"], "NOT_DECLARED"),
+            known(row["fault"], "NOT_DECLARED"),
+            known(row["limit_c"], row["reason_code"]),
+            known(row["rests_on_claim"], "NO_PROFILE" if row["limit_c"] is None else "SOURCE_NOT_SAID"),
+            evidence(row),
         )
         for row in rows
     )

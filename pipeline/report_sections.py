@@ -34,7 +34,8 @@ def _time(value: datetime | None) -> Cell:
     return None if value is None else value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _known(value: Cell, reason: str | None) -> Cell:
+def known(value: Cell, reason: str | None) -> Cell:
+    """The value, or why it is not known."""
     return value if value is not None or reason is None else Unknown(reason)
 
 
@@ -61,12 +62,12 @@ def captures(rows: list[Row]) -> Section:
     cells = tuple(
         (
             row["path"],
-            _known(row["kind"], "KIND_UNKNOWN"),
-            _known(row["source"], "NOT_SAID"),
-            _known(row["is_simulated"], "NOT_SAID"),
+            known(row["kind"], "KIND_UNKNOWN"),
+            known(row["source"], "NOT_SAID"),
+            known(row["is_simulated"], "NOT_SAID"),
             row["claim_status"] or "no claim",
             row["status"] if row["status_reason"] is None else f"{row['status']}: {row['status_reason']}",
-            _known(_time(row["captured_at"]), "NOT_RECORDED"),
+            known(_time(row["captured_at"]), "NOT_RECORDED"),
             row["total_count"],
             row["row_count"],
             row["refused_count"],
@@ -105,12 +106,12 @@ def devices(gpus: list[Row], facts: list[Row]) -> Section:
     cells = tuple(
         (
             row["device_id"],
-            _known(row["model"], why.get((row["device_id"], named["model"]))),
-            _known(row["product"], "PRODUCT_NOT_LISTED" if row["model"] else "MODEL_UNKNOWN"),
-            *(_known(row[name], why.get((row["device_id"], named[name]))) for name in list(named)[1:]),
-            _known(_time(row["observed_at"]), "TIME_NOT_RECORDED"),
-            _known(row["source"], "NOT_SAID"),
-            _known(row["is_simulated"], "NOT_SAID"),
+            known(row["model"], why.get((row["device_id"], named["model"]))),
+            known(row["product"], "PRODUCT_NOT_LISTED" if row["model"] else "MODEL_UNKNOWN"),
+            *(known(row[name], why.get((row["device_id"], named[name]))) for name in list(named)[1:]),
+            known(_time(row["observed_at"]), "TIME_NOT_RECORDED"),
+            known(row["source"], "NOT_SAID"),
+            known(row["is_simulated"], "NOT_SAID"),
             evidence(row),
         )
         for row in gpus
@@ -130,7 +131,7 @@ def _fact_table(gpus: list[Row], facts: list[Row]) -> ReportTable:
     cells = []
     for gpu in gpus:
         found = [by_key[gpu["device_id"], fact] for fact in SHOWN_FACTS]
-        shown = [_known(fact["value"], fact["reason_code"]) for fact in found]
+        shown = [known(fact["value"], fact["reason_code"]) for fact in found]
         cells.append((gpu["device_id"], *shown, evidence(found[0])))
     note = (
         "The evidence is that of the partitioning. Time slicing and MPS can only be told from a sharing configuration."
@@ -154,13 +155,13 @@ def mig(layouts: list[Row], devices: list[Row]) -> Section:
     layout_cells = tuple(
         (
             row["parent_device_id"],
-            _known(row["config_generation"], row["why_generation"]),
+            known(row["config_generation"], row["why_generation"]),
             row["child_count"],
-            _known(_time(row["observed_at"]), "TIME_NOT_RECORDED"),
-            _known(row["is_current"], "PARTIAL_VIEW" if row["is_partial_view"] else "ORDER_UNKNOWN"),
-            _known(row["is_partial_view"], "VIEWER_NOT_SAID"),
-            _known(row["source"], "NOT_SAID"),
-            _known(row["is_simulated"], "NOT_SAID"),
+            known(_time(row["observed_at"]), "TIME_NOT_RECORDED"),
+            known(row["is_current"], "PARTIAL_VIEW" if row["is_partial_view"] else "ORDER_UNKNOWN"),
+            known(row["is_partial_view"], "VIEWER_NOT_SAID"),
+            known(row["source"], "NOT_SAID"),
+            known(row["is_simulated"], "NOT_SAID"),
             evidence(row),
         )
         for row in layouts
@@ -203,7 +204,7 @@ def _mig_devices(devices: list[Row]) -> ReportTable:
     }
     cells = tuple(
         (
-            *(_known(row[column.name], why.get(column.name, "UNPARSABLE")) for column in columns[:-1]),
+            *(known(row[column.name], why.get(column.name, "UNPARSABLE")) for column in columns[:-1]),
             evidence(row),
         )
         for row in devices
@@ -235,15 +236,15 @@ def readings(rows: list[Row]) -> Section:
     cells = tuple(
         (
             row["path"],
-            _known(row["gpu"], "ROWS_NAME_NO_GPU"),
+            known(row["gpu"], "ROWS_NAME_NO_GPU"),
             row["rows"],
             *(
-                _known(row[f"{name}_{end}_{suffix}"], row[f"why_{name}"])
+                known(row[f"{name}_{end}_{suffix}"], row[f"why_{name}"])
                 for name, suffix, _, _ in pairs
                 for end in ("min", "max")
             ),
-            _known(row["source"], "NOT_SAID"),
-            _known(row["is_simulated"], "NOT_SAID"),
+            known(row["source"], "NOT_SAID"),
+            known(row["is_simulated"], "NOT_SAID"),
             evidence(row, "first_line"),
         )
         for row in rows

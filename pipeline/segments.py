@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline import captures as files
-from pipeline.parsed import Issue
+from pipeline.parsed import Issue, rows_table
 from pipeline.validate import broken_rules, take_out
 from schemas import TABLES, arrow_schema
 
@@ -148,22 +148,7 @@ def _error_row(issue: Issue, row: dict[str, Any]) -> dict[str, Any]:
 
 def from_rows(name: str, rows: list[dict[str, Any]]) -> pa.Table:
     """Make a table of few rows; a column that a row does not name is NULL, and absent says not_recorded."""
-    schema = arrow_schema(TABLES[name])
-    silent = {"absent", "capture_line", "subject", "status_reason"}
-    complete = []
-    for row in rows:
-        missing = sorted(known.name for known in schema if known.name not in silent and row.get(known.name) is None)
-        complete.append(row | {"absent": " ".join(f"{column}=not_recorded" for column in missing) or None})
-    columns = [pa.array([row.get(known.name) for row in complete], _plain(known.type)) for known in schema]
-    encoded = [
-        column.dictionary_encode().cast(known.type) if pa.types.is_dictionary(known.type) else column
-        for column, known in zip(columns, schema, strict=True)
-    ]
-    return pa.Table.from_arrays(encoded, schema=schema)
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    return rows_table(arrow_schema(TABLES[name]), rows)
 
 
 def encode(table: pa.Table) -> memoryview:

@@ -6,12 +6,14 @@ one product and one exact driver version.
 
 from __future__ import annotations
 
-from datetime import date  # noqa: TC003 - Pydantic reads the annotation
+import re
+from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pydantic
 
 from pipeline import json_document
+from pipeline.json_document import Number, Part, Text
 from schemas.hashes import canonical_json, sha256
 
 if TYPE_CHECKING:
@@ -35,49 +37,53 @@ _ORDER = (
     ("core_reference_c", "core_shutdown_c"),
 )
 
-_Text = Annotated[str, pydantic.Field(strict=True, min_length=1)]
-_Number = Annotated[float, pydantic.Field(strict=True, ge=0, allow_inf_nan=False)]
+
+def _spelled_out(value: Any) -> Any:
+    """A bare number is no day: not guessed."""
+    if value is None or (isinstance(value, str) and _DAY.fullmatch(value)):
+        return value
+    raise ValueError("a day as YYYY-MM-DD")
+
+
+_DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_Day = Annotated[date, pydantic.BeforeValidator(_spelled_out)]
 _Id = Annotated[int, pydantic.Field(strict=True, ge=0, le=2**31 - 1)]
 
 
-class _Part(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
-
-class _Subject(_Part):
-    product: _Text
+class _Subject(Part):
+    product: Text
     driver_version: Annotated[str, pydantic.Field(strict=True, pattern=r"^[0-9]+(\.[0-9]+)+$")]
 
 
-class _Field(_Part):
-    field_name: _Text
+class _Field(Part):
+    field_name: Text
     field_id: _Id | None = None
-    smi_field: _Text | None = None
-    use: _Text | None = None
+    smi_field: Text | None = None
+    use: Text | None = None
 
 
-class _Evidence(_Part):
+class _Evidence(Part):
     sha256: Annotated[str, pydantic.Field(strict=True, pattern="^[0-9a-f]{64}$")]
-    what: _Text | None = None
+    what: Text | None = None
 
 
-class _Decision(_Part):
+class _Decision(Part):
     format: Literal["gpu-evidence/decision/1"]
-    decision: _Text
-    contract: _Text | None = None
+    decision: Text
+    contract: Text | None = None
     revision: _Id | None = None
     subject: _Subject | None = None
     status: Literal["accepted", "proposed", "rejected"]
-    decided_on: date | None = None
-    decided_by: _Text | None = None
-    captured_on: date | None = None
-    supersedes: list[_Text] = []
-    tools: dict[_Text, _Text] = {}
-    bounds: dict[str, _Number] = {}
-    fields: list[_Field] = []
-    evidence: list[_Evidence] = []
-    interpretation: _Text | None = None
-    text: _Text | None = None
+    decided_on: _Day | None = None
+    decided_by: Text | None = None
+    captured_on: _Day | None = None
+    supersedes: tuple[Text, ...] = ()
+    tools: dict[Text, Text] = pydantic.Field(default_factory=dict)
+    bounds: dict[str, Number] = pydantic.Field(default_factory=dict)
+    fields: tuple[_Field, ...] = ()
+    evidence: tuple[_Evidence, ...] = ()
+    interpretation: Text | None = None
+    text: Text | None = None
 
 
 def parse(data: bytes, _facts: CaptureFacts) -> Parsed:

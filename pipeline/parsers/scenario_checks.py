@@ -50,11 +50,11 @@ def _topology(made: Scenario, fault: Any) -> None:
     for name in _repeated(node.node_id for node in nodes):
         fault("node_repeated", "/topology/nodes", f"node {name!r} more than once in the topology, expected it once")
     if len(set(made.requires)) < len(made.requires):
-        fault("scenario_invalid", "/requires", f"{made.requires!r}, expected each capability once")
+        fault("scenario_invalid", "/requires", f"{list(made.requires)!r}, expected each capability once")
     if pools is None:
         return
-    known = [pool.pool for pool in pools]
-    for name in _repeated(known):
+    known = {pool.pool for pool in pools}
+    for name in _repeated(pool.pool for pool in pools):
         fault("pool_repeated", "/topology/pools", f"pool {name!r} more than once, expected it once")
     for at, node in enumerate(nodes):
         for number, gpu in enumerate(node.gpus):

@@ -6,27 +6,23 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 
-_Text = Annotated[str, pydantic.Field(strict=True, min_length=1)]
+from pipeline.json_document import Number, Part, Text
+
 _Flag = Annotated[bool, pydantic.Field(strict=True)]
-_Number = Annotated[float, pydantic.Field(strict=True, ge=0, allow_inf_nan=False)]
 _Share = Annotated[float, pydantic.Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
 
 
-class _Part(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
-
-class Cap(_Part):
+class Cap(Part):
     """A clock cap: both clocks; that one is missing is said by the checks."""
 
-    sm_clock_mhz: _Number | None = None
-    memory_clock_mhz: _Number | None = None
+    sm_clock_mhz: Number | None = None
+    memory_clock_mhz: Number | None = None
 
 
-class _Request(_Part):
-    driver_version: _Text
-    requested_sm_clock_mhz: _Number
-    requested_memory_clock_mhz: _Number
+class _Request(Part):
+    driver_version: Text
+    requested_sm_clock_mhz: Number
+    requested_memory_clock_mhz: Number
     thermal_cap: Cap | None = None
     power_cap: Cap | None = None
 
@@ -34,82 +30,82 @@ class _Request(_Part):
 class Constraints(_Request):
     """operating.constraints of a pool: the projection of its GPUs' demand from the allocation."""
 
-    idle_power_w: _Number
-    full_demand_power_w: _Number
-    power_fault_demand_w: _Number | None = None
+    idle_power_w: Number
+    full_demand_power_w: Number
+    power_fault_demand_w: Number | None = None
 
 
 class Demand(_Request):
     """An explicit demand of one GPU."""
 
-    gpu_id: _Text
-    power_demand_w: _Number
-    idle_power_w: _Number | None = None
+    gpu_id: Text
+    power_demand_w: Number
+    idle_power_w: Number | None = None
 
 
-class Operating(_Part):
+class Operating(Part):
     """Operating model of a pool, with or without constraints."""
 
-    idle_power_w: _Number | None = None
-    full_demand_power_w: _Number | None = None
+    idle_power_w: Number | None = None
+    full_demand_power_w: Number | None = None
     constraints: Constraints | None = None
 
 
-class Pool(_Part):
+class Pool(Part):
     """A pool of GPUs."""
 
-    pool: _Text
+    pool: Text
     operating: Operating | None = None
 
 
-class Gpu(_Part):
+class Gpu(Part):
     """A GPU in its place."""
 
-    gpu_id: _Text
-    model: _Text
+    gpu_id: Text
+    model: Text
     is_available: _Flag
-    pool: _Text | None = None
-    driver_version: _Text | None = None
+    pool: Text | None = None
+    driver_version: Text | None = None
     is_hgx: _Flag | None = None
-    power_budget_w: _Number | None = None
-    core_temp_c: _Number | None = None
+    power_budget_w: Number | None = None
+    core_temp_c: Number | None = None
     loss: _Share = 0.0
     loss_cause: Literal["cooling", "congestion"] | None = None
 
 
-class Node(_Part):
+class Node(Part):
     """A node and its GPUs in physical order."""
 
-    node_id: _Text
-    driver_version: _Text | None = None
+    node_id: Text
+    driver_version: Text | None = None
     is_hgx: _Flag | None = None
     gpus: list[Gpu]
 
 
-class Topology(_Part):
+class Topology(Part):
     """Nodes in physical order, and pools."""
 
     nodes: list[Node]
     pools: list[Pool] | None = None
 
 
-class Share(_Part):
+class Share(Part):
     """Share of a GPU that is allocated."""
 
-    gpu_id: _Text
+    gpu_id: Text
     share: _Share
 
 
-class Allocation(_Part):
+class Allocation(Part):
     """Shares of all GPUs, and where they come from."""
 
-    provenance: _Text | None = None
+    provenance: Text | None = None
     gpus: list[Share]
 
 
-class _Targeted(_Part):
-    gpu_id: _Text | None = None
-    node_id: _Text | None = None
+class _Targeted(Part):
+    gpu_id: Text | None = None
+    node_id: Text | None = None
 
     @pydantic.model_validator(mode="after")
     def _one_target(self) -> _Targeted:
@@ -128,23 +124,23 @@ class Incident(_Targeted):
 class WorstCase(_Targeted):
     """Core temperature in the worst case of a fault."""
 
-    fault: _Text
-    core_temp_c: _Number
+    fault: Text
+    core_temp_c: Number
 
 
-class Scenario(_Part):
+class Scenario(Part):
     """The document."""
 
     format: Literal["gpu-evidence/scenario/1"]
-    scenario: _Text
-    text: _Text | None = None
+    scenario: Text
+    text: Text | None = None
     observed_at: pydantic.AwareDatetime | None = None
-    requires: list[Literal["thermal_envelope", "gpu_fault_profile"]] = []
+    requires: tuple[Literal["thermal_envelope", "gpu_fault_profile"], ...] = ()
     topology: Topology
     allocation: Allocation | None = None
     demands: list[Demand] | None = None
-    incidents: list[Incident] = []
-    fault_worst_cases: list[WorstCase] = []
+    incidents: tuple[Incident, ...] = ()
+    fault_worst_cases: tuple[WorstCase, ...] = ()
 
     @pydantic.field_validator("observed_at", mode="before")
     @classmethod

@@ -22,3 +22,21 @@ CREATE MACRO evidence_text(capture_sha256, capture_line) AS
 -- A number as people write it: 89 and not 89.0.
 CREATE MACRO number_text(value) AS
     regexp_replace(value::DOUBLE::VARCHAR, '\.0$', '');
+-- Three-valued "all": false if one is false, else unknown if one is unknown, else true.
+CREATE MACRO all_true(flag) AS
+    CASE WHEN bool_or(NOT flag) THEN false WHEN count(*) > count(flag) THEN NULL ELSE true END;
+-- Why there is no supported profile for a product and driver; NULL when there is one.
+CREATE MACRO profile_gap(product, driver_version, profile_status) AS
+    CASE
+        WHEN product IS NULL THEN 'MODEL_UNKNOWN'
+        WHEN driver_number(driver_version) IS NULL THEN 'DRIVER_UNKNOWN'
+        WHEN profile_status IS NULL THEN 'PROFILE_MISSING'
+        WHEN profile_status = 'candidate' THEN 'PROFILE_NOT_ACCEPTED'
+        WHEN profile_status = 'contradicted' THEN 'PROFILE_CONTRADICTED'
+    END;
+-- Whether a cap lowers a requested clock: one that is not declared does not, and of half a cap nobody knows.
+CREATE MACRO lowers_a_clock(cap_sm, cap_memory, requested_sm, requested_memory) AS
+    CASE
+        WHEN cap_sm IS NULL AND cap_memory IS NULL THEN false
+        WHEN cap_sm IS NOT NULL AND cap_memory IS NOT NULL THEN cap_sm < requested_sm OR cap_memory < requested_memory
+    END;

@@ -17,7 +17,8 @@ SOURCES = {
 LAYERS = (
     ("schemas",),
     ("pipeline.errors", "pipeline.tokens", "pipeline.report_model", "pipeline.disk", "pipeline.sql"),
-    ("pipeline.report_sections", "pipeline.report_constraints"),
+    ("pipeline.report_sections",),
+    ("pipeline.report_constraints",),
     ("pipeline.parsed",),
     ("pipeline.json_document",),
     ("pipeline.parsers",),

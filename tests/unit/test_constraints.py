@@ -255,6 +255,13 @@ def test_not_known_is_not_admitted(worst: float | None, changes: dict[str, Any],
         admitted(worst, **changes)
 
 
+def test_pools_that_are_no_pools_are_refused() -> None:
+    topology = {"nodes": [{"node_id": "n", "gpus": [{k: v for k, v in gpu().items() if k != "node_id"}]}]}
+    for pools in (["p"], [{"pool": "p", "operating": "idle"}]):
+        with pytest.raises(ScenarioError):
+            gpu_evidence.constraint_points(topology | {"pools": pools}, None, [demand()])
+
+
 def test_what_is_no_records_is_refused() -> None:
     for topology, demands in (([gpu()], None), ("x", [demand()]), ([gpu()], [1])):
         with pytest.raises(ScenarioError, match="expected an Arrow table or a list of records"):

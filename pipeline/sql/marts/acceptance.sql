@@ -108,31 +108,25 @@ coverage AS (
     SELECT
         decision_id AS subject,
         'contract_fields_are_defined' AS requirement,
-        CASE
-            WHEN bool_or(reason_code IN ('ID_DIFFERS', 'NOT_DEFINED', 'NOT_IN_HEADER')) THEN 'fail'
-            WHEN bool_or(reason_code = 'HEADER_NOT_CAPTURED') THEN 'indeterminate'
-            ELSE 'pass'
-        END AS verdict,
-        CASE
-            WHEN bool_or(reason_code IN ('ID_DIFFERS', 'NOT_DEFINED', 'NOT_IN_HEADER'))
-                THEN min(reason_code) FILTER (reason_code IN ('ID_DIFFERS', 'NOT_DEFINED', 'NOT_IN_HEADER'))
-            WHEN bool_or(reason_code = 'HEADER_NOT_CAPTURED') THEN 'HEADER_NOT_CAPTURED'
-            ELSE 'DEFINED'
-        END AS reason_code,
-        CASE
-            WHEN bool_or(reason_code IN ('ID_DIFFERS', 'NOT_DEFINED', 'NOT_IN_HEADER'))
-                THEN 'not as the contract uses them: '
-                || string_agg(field_name, ', ' ORDER BY field_name) FILTER (reason_code IN ('ID_DIFFERS', 'NOT_DEFINED', 'NOT_IN_HEADER'))
-            WHEN bool_or(reason_code = 'HEADER_NOT_CAPTURED') THEN 'no header of the contract''s version was captured'
-            ELSE
-                'the header defines all ' || count(*) || ' fields, '
-                || count(*) FILTER (reason_code = 'DEFINED_UNDER_NEW_NAME') || ' under a new name'
-        END AS detail,
+        CASE WHEN bool_or(is_wrong) THEN 'fail' WHEN bool_or(is_open) THEN 'indeterminate' ELSE 'pass' END AS verdict,
+        coalesce(min(reason_code) FILTER (is_wrong), min(reason_code) FILTER (is_open), 'DEFINED') AS reason_code,
+        coalesce(
+            'not as the contract uses them: ' || string_agg(field_name, ', ' ORDER BY field_name) FILTER (is_wrong),
+            'not known of: ' || string_agg(field_name, ', ' ORDER BY field_name) FILTER (is_open),
+            'the header defines all ' || count(*) || ' fields, '
+            || count(*) FILTER (reason_code = 'DEFINED_UNDER_NEW_NAME') || ' under a new name'
+        ) AS detail,
         capture_id,
         capture_sha256,
         NULL::INTEGER AS capture_line
-    FROM contract_coverage
-    WHERE is_in_force
+    FROM (
+        SELECT
+            *,
+            reason_code IN ('ID_DIFFERS', 'NOT_DEFINED', 'NOT_IN_HEADER') AS is_wrong,
+            reason_code NOT IN ('ID_DIFFERS', 'NOT_DEFINED', 'NOT_IN_HEADER', 'DEFINED', 'DEFINED_UNDER_NEW_NAME') AS is_open
+        FROM contract_coverage
+        WHERE is_in_force
+    )
     GROUP BY decision_id, capture_id, capture_sha256
 ),
 scenarios_evaluated AS (

@@ -15,7 +15,7 @@
 --   achieved_memory_clock_mhz: The same for the memory clock.
 --   reason_code: THERMAL, POWER, THERMAL_AND_POWER, WITHIN_LIMITS; or why it is not evaluated: SCENARIO_REFUSED, DEMAND_NOT_DECLARED,
 --     MODEL_UNKNOWN, DRIVER_UNKNOWN, PROFILE_MISSING, PROFILE_NOT_ACCEPTED, PROFILE_CONTRADICTED, GPU_UNAVAILABLE, AVAILABILITY_UNKNOWN,
---     PROFILE_INCOMPLETE, REQUEST_UNKNOWN, CORE_TEMP_UNKNOWN, POWER_BUDGET_UNKNOWN, DEMAND_UNKNOWN.
+--     PROFILE_INCOMPLETE, REQUEST_UNKNOWN, CAP_UNKNOWN, CORE_TEMP_UNKNOWN, POWER_BUDGET_UNKNOWN, DEMAND_UNKNOWN.
 --   reason: The same in words.
 --   rests_on_claim: Whether the profile rests on claims.
 --   decision_id: The decision that accepts the profile; contract_profiles and profile_bounds have its evidence.
@@ -40,6 +40,7 @@ joined AS (
         demands.driver_version,
         demands.demand_basis,
         profiles.status AS profile_status,
+        profile_gap(points.product, demands.driver_version, profiles.status) AS gap,
         coalesce(profiles.status = 'accepted', false) AS has_profile,
         points.is_available,
         demands.requested_sm_clock_mhz,
@@ -70,24 +71,16 @@ joined AS (
 reducing AS (
     SELECT
         *,
-        -- A cap that is not declared lowers nothing; one that is declared for half is refused when the scenario is read.
-        CASE
-            WHEN thermal_cap_sm_clock_mhz IS NULL AND thermal_cap_memory_clock_mhz IS NULL THEN false
-            ELSE thermal_cap_sm_clock_mhz < requested_sm_clock_mhz OR thermal_cap_memory_clock_mhz < requested_memory_clock_mhz
-        END AS has_thermal_cut,
-        CASE
-            WHEN power_cap_sm_clock_mhz IS NULL AND power_cap_memory_clock_mhz IS NULL THEN false
-            ELSE power_cap_sm_clock_mhz < requested_sm_clock_mhz OR power_cap_memory_clock_mhz < requested_memory_clock_mhz
-        END AS has_power_cut,
+        lowers_a_clock(
+            thermal_cap_sm_clock_mhz, thermal_cap_memory_clock_mhz, requested_sm_clock_mhz, requested_memory_clock_mhz
+        ) AS has_thermal_cut,
+        lowers_a_clock(power_cap_sm_clock_mhz, power_cap_memory_clock_mhz, requested_sm_clock_mhz, requested_memory_clock_mhz)
+            AS has_power_cut,
         -- Why nothing is evaluated here, whatever the values are.
         CASE
             WHEN refusals > 0 THEN 'SCENARIO_REFUSED'
             WHEN demand_basis IS NULL THEN 'DEMAND_NOT_DECLARED'
-            WHEN product IS NULL THEN 'MODEL_UNKNOWN'
-            WHEN driver_number(driver_version) IS NULL THEN 'DRIVER_UNKNOWN'
-            WHEN profile_status IS NULL THEN 'PROFILE_MISSING'
-            WHEN profile_status = 'candidate' THEN 'PROFILE_NOT_ACCEPTED'
-            WHEN profile_status = 'contradicted' THEN 'PROFILE_CONTRADICTED'
+            WHEN gap IS NOT NULL THEN gap
             WHEN is_available IS false THEN 'GPU_UNAVAILABLE'
             WHEN is_available IS NULL THEN 'AVAILABILITY_UNKNOWN'
         END AS closed
@@ -108,6 +101,7 @@ judged AS (
         CASE
             WHEN closed IS NOT NULL THEN closed
             WHEN requested_sm_clock_mhz IS NULL OR requested_memory_clock_mhz IS NULL THEN 'REQUEST_UNKNOWN'
+            WHEN has_thermal_cut IS NULL OR has_power_cut IS NULL THEN 'CAP_UNKNOWN'
             -- Without them it is not known whether request and budget fit the profile at all.
             WHEN NOT has_ranges OR core_slowdown_c IS NULL THEN 'PROFILE_INCOMPLETE'
             WHEN power_budget_w IS NULL THEN 'POWER_BUDGET_UNKNOWN'
@@ -197,6 +191,7 @@ SELECT
         WHEN 'AVAILABILITY_UNKNOWN' THEN 'it is not known whether the GPU is available'
         WHEN 'PROFILE_INCOMPLETE' THEN 'the profile lacks a bound that is needed'
         WHEN 'REQUEST_UNKNOWN' THEN 'the requested clocks are not known'
+        WHEN 'CAP_UNKNOWN' THEN 'a cap is known for one of its clocks only'
         WHEN 'POWER_BUDGET_UNKNOWN' THEN 'the power budget is not known'
         WHEN 'CORE_TEMP_UNKNOWN' THEN 'the core temperature is not known, and a thermal cap lowers a clock'
         WHEN 'DEMAND_UNKNOWN' THEN 'the power demand is not known, and a power cap lowers a clock'

@@ -22,7 +22,7 @@ demands AS (
     WHERE target_kind IN ('gpu', 'pool')
     QUALIFY count(*) OVER (PARTITION BY capture_id, scenario, target_kind, target) = 1
 ),
-joined AS (
+asked AS (
     SELECT
         gpus.capture_id,
         gpus.capture_sha256,
@@ -32,22 +32,7 @@ joined AS (
         gpus.gpu_id,
         gpus.pool,
         gpus.share,
-        CASE WHEN own.target IS NOT NULL THEN 'explicit' WHEN shared.target IS NOT NULL THEN 'pool' END AS demand_basis,
-        coalesce(own.capture_pointer, shared.capture_pointer) AS capture_pointer,
-        CASE WHEN own.target IS NOT NULL THEN own.driver_version ELSE shared.driver_version END AS driver_version,
-        CASE WHEN own.target IS NOT NULL THEN own.requested_sm_clock_mhz ELSE shared.requested_sm_clock_mhz END AS requested_sm_clock_mhz,
-        CASE WHEN own.target IS NOT NULL THEN own.requested_memory_clock_mhz ELSE shared.requested_memory_clock_mhz END
-            AS requested_memory_clock_mhz,
-        CASE WHEN own.target IS NOT NULL THEN own.thermal_cap_sm_clock_mhz ELSE shared.thermal_cap_sm_clock_mhz END AS thermal_cap_sm_clock_mhz,
-        CASE WHEN own.target IS NOT NULL THEN own.thermal_cap_memory_clock_mhz ELSE shared.thermal_cap_memory_clock_mhz END
-            AS thermal_cap_memory_clock_mhz,
-        CASE WHEN own.target IS NOT NULL THEN own.power_cap_sm_clock_mhz ELSE shared.power_cap_sm_clock_mhz END AS power_cap_sm_clock_mhz,
-        CASE WHEN own.target IS NOT NULL THEN own.power_cap_memory_clock_mhz ELSE shared.power_cap_memory_clock_mhz END
-            AS power_cap_memory_clock_mhz,
-        CASE WHEN own.target IS NOT NULL THEN own.idle_power_w ELSE shared.idle_power_w END AS idle_power_w,
-        shared.full_demand_power_w,
-        shared.power_fault_demand_w,
-        own.power_demand_w AS declared_demand_w,
+        CASE WHEN own.target IS NOT NULL THEN own ELSE shared END AS asked,
         coalesce(greatest(on_gpu.intensity, on_node.intensity), 0) AS intensity
     FROM stg_scenario_gpus AS gpus
     LEFT JOIN demands AS own
@@ -66,6 +51,24 @@ joined AS (
             AND gpus.scenario = on_node.scenario
             AND on_node.target_kind = 'node'
             AND gpus.node_id = on_node.target
+),
+joined AS (
+    SELECT
+        * EXCLUDE (asked),
+        CASE asked.target_kind WHEN 'gpu' THEN 'explicit' ELSE asked.target_kind END AS demand_basis,
+        asked.capture_pointer,
+        asked.driver_version,
+        asked.requested_sm_clock_mhz,
+        asked.requested_memory_clock_mhz,
+        asked.thermal_cap_sm_clock_mhz,
+        asked.thermal_cap_memory_clock_mhz,
+        asked.power_cap_sm_clock_mhz,
+        asked.power_cap_memory_clock_mhz,
+        asked.idle_power_w,
+        asked.full_demand_power_w,
+        asked.power_fault_demand_w,
+        asked.power_demand_w AS declared_demand_w
+    FROM asked
 ),
 raised AS (
     SELECT

@@ -7,7 +7,7 @@
 --   field_id: Its id: that of the header, else the contract's own.
 --   header_name: Name that the header gives the id now.
 --   catalogue_name: Name that the catalogue uses for it.
---   is_in_header: Whether the header defines it; NULL without a header of that version.
+--   is_in_header: Whether the header defines it; NULL without a header of that version, or where lines of it were refused.
 --   is_in_catalogue: Whether the catalogue lists it, disabled lines included; NULL without a catalogue of that version, or where the
 --     exporter would refuse it.
 --   is_enabled: Whether the catalogue's line is active.
@@ -16,7 +16,8 @@
 --   is_in_smi: Whether nvidia-smi is known to have that field; NULL where none is named.
 --   unit_hint: Unit that the header's comment speaks of.
 --   meaning: The header's comment.
---   reason_code: DEFINED, DEFINED_UNDER_NEW_NAME, ID_DIFFERS, NOT_IN_HEADER, NOT_DEFINED (neither defines it), HEADER_NOT_CAPTURED.
+--   reason_code: DEFINED, DEFINED_UNDER_NEW_NAME, ID_DIFFERS, NOT_IN_HEADER, NOT_DEFINED (neither defines it), ID_UNKNOWN (the header
+--     does not settle its id), HEADER_IN_DOUBT (lines of it were refused), HEADER_NOT_CAPTURED.
 --   evidence: Header and catalogue lines, as SHA:LINE.
 WITH
 used AS (
@@ -60,13 +61,14 @@ defined AS (
 ),
 headers AS (
     SELECT decision_capture, decision_id, count(*) FILTER (kind = 'dcgm_header') AS headers,
+        count(*) FILTER (kind = 'dcgm_header' AND status <> 'accepted') AS refused_headers,
         count(*) FILTER (kind = 'dcgm_counters') AS catalogues,
         count(*) FILTER (kind = 'dcgm_counters' AND status <> 'accepted') AS refused_catalogues
     FROM named
     GROUP BY decision_capture, decision_id
 ),
 by_name AS (
-    SELECT decision_capture, decision_id, field_name, min(field_id) AS header_id, bool_or(is_deprecated) AS is_deprecated
+    SELECT decision_capture, decision_id, field_name, min(field_id) AS header_id, any_true(is_deprecated) AS is_deprecated
     FROM defined
     GROUP BY decision_capture, decision_id, field_name
 ),
@@ -106,8 +108,10 @@ resolved AS (
         used.* REPLACE (coalesce(by_name.header_id, used.field_id) AS field_id),
         used.field_id AS stated_id,
         by_name.header_id,
+        by_name.field_name AS found_name,
         by_name.is_deprecated,
         coalesce(headers.headers, 0) AS headers,
+        coalesce(headers.refused_headers, 0) AS refused_headers,
         coalesce(headers.catalogues, 0) AS catalogues,
         coalesce(headers.refused_catalogues, 0) AS refused_catalogues
     FROM used
@@ -140,7 +144,11 @@ covered AS (
         resolved.field_id,
         by_id.header_name,
         catalogued.catalogue_name,
-        CASE WHEN resolved.headers > 0 THEN resolved.header_id IS NOT NULL OR by_id.header_name IS NOT NULL END AS is_in_header,
+        CASE
+            WHEN resolved.found_name IS NOT NULL OR by_id.header_name IS NOT NULL THEN true
+            -- A refused line may have been the one that defines it.
+            WHEN resolved.headers > 0 AND resolved.refused_headers = 0 THEN false
+        END AS is_in_header,
         CASE
             WHEN resolved.refused_catalogues > 0 OR resolved.catalogues = 0 THEN NULL
             ELSE catalogued.catalogue_name IS NOT NULL
@@ -179,7 +187,9 @@ SELECT
     CASE
         WHEN covered.stated_id <> covered.header_id THEN 'ID_DIFFERS'
         WHEN covered.is_in_header AND covered.header_name <> covered.field_name THEN 'DEFINED_UNDER_NEW_NAME'
+        WHEN covered.is_in_header AND covered.header_name IS NULL THEN 'ID_UNKNOWN'
         WHEN covered.is_in_header THEN 'DEFINED'
+        WHEN covered.headers > 0 AND covered.is_in_header IS NULL THEN 'HEADER_IN_DOUBT'
         WHEN covered.is_in_header IS NULL THEN 'HEADER_NOT_CAPTURED'
         WHEN covered.is_in_catalogue IS false THEN 'NOT_DEFINED'
         ELSE 'NOT_IN_HEADER'

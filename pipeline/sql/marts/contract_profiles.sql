@@ -50,12 +50,14 @@ chosen AS (
         product,
         driver_version,
         bound,
-        arg_min(value, CASE basis WHEN 'pinned' THEN 1 WHEN 'read' THEN 2 ELSE 3 END) AS value,
-        bool_or(basis = 'pinned') AS is_pinned,
-        count(DISTINCT value) FILTER (basis = 'read') > 1 AS is_disputed
+        -- Two values of one basis contradict each other: neither is chosen.
+        CASE WHEN count(DISTINCT value) = 1 THEN min(value) END AS value
     FROM all_bounds
     WHERE value IS NOT NULL
-    GROUP BY product, driver_version, bound
+    GROUP BY product, driver_version, bound, basis
+    QUALIFY row_number() OVER (
+        PARTITION BY product, driver_version, bound ORDER BY CASE basis WHEN 'pinned' THEN 1 WHEN 'read' THEN 2 ELSE 3 END
+    ) = 1
 ),
 claimed AS (
     -- A bound is more than a claim when an observation shows its value (for the reference: a settled sum within 1 C).
@@ -63,11 +65,7 @@ claimed AS (
         chosen.product,
         chosen.driver_version,
         chosen.bound,
-        CASE
-            WHEN bool_or(found.is_claim IS false) THEN false
-            WHEN count(found.bound) > count(found.is_claim) THEN NULL
-            ELSE true
-        END AS is_claim
+        all_true(found.bound IS NULL OR found.is_claim) AS is_claim
     FROM chosen
     LEFT JOIN all_bounds AS found
         ON
@@ -97,7 +95,6 @@ wide AS (
         min(value) FILTER (bound = 'core_max_operating_c') AS core_max_operating_c,
         min(value) FILTER (bound = 'hbm_limit_c') AS hbm_limit_c
     FROM chosen
-    WHERE is_pinned OR NOT is_disputed
     GROUP BY product, driver_version
 ),
 reference AS (

@@ -14,21 +14,23 @@
 --   limit_c: Bound that it is held against.
 --   rests_on_claim: Whether the profile rests on claims.
 WITH
+-- Two joins by equality: one over both kinds of target would pair every GPU with every fault.
+targets AS (
+    SELECT capture_id, scenario, position, 'gpu' AS target_kind, gpu_id AS target FROM stg_scenario_gpus
+    UNION ALL
+    SELECT capture_id, scenario, position, 'node' AS target_kind, node_id AS target FROM stg_scenario_gpus
+),
 worst AS (
     SELECT
-        gpus.capture_id,
-        gpus.scenario,
-        gpus.position,
-        max(faults.core_temp_c) AS worst_case_c,
-        arg_max(faults.fault, faults.core_temp_c) AS fault,
-        count(*) > count(faults.core_temp_c) AS has_unknown
-    FROM stg_scenario_gpus AS gpus
-    INNER JOIN stg_scenario_faults AS faults
-        ON
-            gpus.capture_id = faults.capture_id
-            AND gpus.scenario = faults.scenario
-            AND CASE faults.target_kind WHEN 'gpu' THEN gpus.gpu_id ELSE gpus.node_id END = faults.target
-    GROUP BY gpus.capture_id, gpus.scenario, gpus.position
+        capture_id,
+        scenario,
+        position,
+        max(core_temp_c) AS worst_case_c,
+        arg_max(fault, core_temp_c) AS fault,
+        count(*) > count(core_temp_c) AS has_unknown
+    FROM targets
+    INNER JOIN stg_scenario_faults USING (capture_id, scenario, target_kind, target)
+    GROUP BY capture_id, scenario, position
 ),
 joined AS (
     SELECT
@@ -52,11 +54,7 @@ joined AS (
         profiles.rests_on_claim,
         CASE
             WHEN refused.scenario IS NOT NULL THEN 'SCENARIO_REFUSED'
-            WHEN gpus.product IS NULL THEN 'MODEL_UNKNOWN'
-            WHEN driver_number(coalesce(demands.driver_version, gpus.driver_version)) IS NULL THEN 'DRIVER_UNKNOWN'
-            WHEN profiles.status IS NULL THEN 'PROFILE_MISSING'
-            WHEN profiles.status = 'candidate' THEN 'PROFILE_NOT_ACCEPTED'
-            WHEN profiles.status = 'contradicted' THEN 'PROFILE_CONTRADICTED'
+            ELSE profile_gap(gpus.product, coalesce(demands.driver_version, gpus.driver_version), profiles.status)
         END AS unsupported
     FROM stg_scenario_gpus AS gpus
     INNER JOIN clock_demands AS demands

@@ -29,7 +29,7 @@ read_bounds AS MATERIALIZED (
         value,
         sum(observations)::BIGINT AS observations,
         -- One observation is enough to be more than a claim.
-        CASE WHEN bool_or(is_claim IS false) THEN false WHEN count(*) > count(is_claim) THEN NULL ELSE true END AS is_claim,
+        all_true(is_claim) AS is_claim,
         string_agg(DISTINCT coalesce(source, 'not said'), ', ' ORDER BY coalesce(source, 'not said')) AS sources,
         arg_min({'id': capture_id, 'sha': capture_sha256, 'line': capture_line}, capture_id || lpad(capture_line::VARCHAR, 10, '0')) AS shown,
         array_to_string(list(DISTINCT evidence_text(capture_sha256, capture_line) ORDER BY evidence_text(capture_sha256, capture_line))[:5], ' ')
@@ -59,7 +59,7 @@ reference AS MATERIALIZED (
         any_value(sums.spread_c) AS spread_c,
         any_value(sums.observations) AS observations,
         any_value(sums.sums_seen_c) AS sums_seen_c,
-        CASE WHEN bool_or(seen.is_claim IS false) THEN false WHEN count(*) > count(seen.is_claim) THEN NULL ELSE true END AS is_claim,
+        all_true(seen.is_claim) AS is_claim,
         string_agg(DISTINCT coalesce(seen.source, 'not said'), ', ' ORDER BY coalesce(seen.source, 'not said')) AS sources,
         arg_min(
             {'id': seen.capture_id, 'sha': seen.capture_sha256, 'line': seen.capture_line},
@@ -86,10 +86,7 @@ absolute AS (
         replace(offsets.bound, '_offset_c', '_c') AS bound,
         reference.value - offsets.value AS value,
         offsets.observations,
-        CASE
-            WHEN reference.is_claim IS false AND offsets.is_claim IS false THEN false
-            WHEN reference.is_claim OR offsets.is_claim THEN true
-        END AS is_claim,
+        reference.is_claim OR offsets.is_claim AS is_claim,
         CASE
             WHEN offsets.sources = reference.sources THEN offsets.sources
             ELSE array_to_string(list_sort(list_distinct(string_split(offsets.sources || ', ' || reference.sources, ', '))), ', ')

@@ -20,6 +20,7 @@ SELECT
     constraints.achieved_sm_clock_mhz,
     constraints.requested_memory_clock_mhz,
     constraints.achieved_memory_clock_mhz,
+    constraints.has_profile,
     constraints.rests_on_claim,
     captures.source,
     captures.is_simulated,

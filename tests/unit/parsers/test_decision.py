@@ -54,6 +54,8 @@ def test_equal_content_has_one_hash() -> None:
         ({"fields": [{"field_name": "X", "field_id": -1}]}, "/fields/0/field_id", "-1"),
         ({"evidence": [{"sha256": "abc"}]}, "/evidence/0/sha256", "'abc'"),
         ({"decided_on": "yesterday"}, "/decided_on", "'yesterday'"),
+        ({"decided_on": 0}, "/decided_on", "0"),
+        ({"captured_on": "1700000000"}, "/captured_on", "'1700000000'"),
         ({"extra": 1}, "/extra", "no such key"),
     ],
 )
