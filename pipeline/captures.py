@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 MAX_CAPTURE_BYTES = 4 << 30
 _HEAD = 65_536
+_SIDE_FILE = re.compile(r"\.json(?:-freqs)?-bin/[0-9]+\.bin$", re.ASCII)
+"""Binary files that NVBench writes beside its JSON: raw numbers, which nothing in their content tells."""
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9:.,]+([Zz]|[+-][0-9]{2}:?[0-9]{2})", re.ASCII)
 
 
@@ -48,6 +50,7 @@ class Sidecar(pydantic.BaseModel):
     host: str | None = None
     set: str | None = None
     timezone: str | None = None
+    side: Literal["baseline", "candidate"] | None = None
     claimed_sha256: str | None = pydantic.Field(default=None, pattern="^[0-9a-f]{64}$")
     note: str | None = None
 
@@ -90,7 +93,7 @@ class Capture:
     @property
     def facts(self) -> CaptureFacts:
         """What a parser may know."""
-        return CaptureFacts(self.sidecar.command_text(), self.sidecar.masked, self.sidecar.timezone)
+        return _facts(self.sidecar)
 
     @property
     def capture_id(self) -> str:
@@ -112,6 +115,10 @@ class Capture:
             # Its facts are lost, not absent: it must not stand for a capture that has none, nor for its mended self.
             facts["sidecar"] = "invalid"
         return sha256(canonical_json(facts))
+
+
+def _facts(sidecar: Sidecar) -> CaptureFacts:
+    return CaptureFacts(sidecar.command_text(), sidecar.masked, sidecar.timezone, sidecar.side)
 
 
 def require(paths: Iterable[Path]) -> None:
@@ -183,10 +190,10 @@ def load(
         what = "a link, which is not followed" if file.is_symlink() else (error.strerror or str(error))
         message = f"cannot be read: {what}; expected a regular file"
         return Capture(shown, file, None, None, sidecar, None, (*issues, Issue("error", "unreadable", message)))
-    asked = kind or sidecar.kind
+    asked = kind or sidecar.kind or ("perf_gate" if _SIDE_FILE.search(shown) else None)
     told, remark = tell_kind(asked, data)
     if begin and told:
-        begin(told, data, CaptureFacts(sidecar.command_text(), sidecar.masked, sidecar.timezone))
+        begin(told, data, _facts(sidecar))
     return Capture(shown, file, data, sha256(data), sidecar, told, (*issues, *([remark] if remark else [])))
 
 

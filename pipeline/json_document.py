@@ -35,18 +35,29 @@ class Part(pydantic.BaseModel):
 
 
 def parse(
-    data: bytes, tables: tuple[str, ...], rows: Callable[[dict[str, Any], Remarks], dict[str, list[dict[str, Any]]]]
+    data: bytes,
+    tables: tuple[str, ...],
+    rows: Callable[[dict[str, Any], Remarks], dict[str, list[dict[str, Any]]]],
+    *,
+    is_foreign: bool = False,
 ) -> Parsed:
-    """Read a document and make its tables; one with a fault is refused whole, with every fault named."""
+    """Read a document and make its tables; one with a fault is refused whole, with every fault named.
+
+    In a foreign format (`is_foreign`) a bare NaN is read as null: its place is remarked and kept in `not_numbers`.
+    """
     remarks = Remarks()
-    document = _load(data, remarks)
+    document = _load(data, remarks, is_foreign=is_foreign)
     leaves = 1 if document is None else _leaves(document)
     found = rows(document, remarks) if document is not None else {}
-    if remarks.issues:
+    if remarks.has_errors:
         refused = Ledger(total=leaves, refused=leaves, counted="elements")
-        return Parsed({}, remarks.all(), refused, remarks.failure or remarks.issues[0].code)
-    made = {name: table(name, found.get(name, [])) for name in tables}
-    return Parsed(made, [], Ledger(total=leaves, rows=leaves, counted="elements"))
+        return Parsed({}, remarks.all(), refused, remarks.failure or _first_error(remarks))
+    made = {name: table(name, found[name]) for name in tables if found.get(name) or not is_foreign}
+    return Parsed(made, remarks.all(), Ledger(total=leaves, rows=leaves, counted="elements"))
+
+
+def _first_error(remarks: Remarks) -> str:
+    return next(issue.code for issue in remarks.issues if issue.severity == "error")
 
 
 def table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
@@ -54,11 +65,14 @@ def table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
     return rows_table(unstamped_schema(TABLES[name]), rows)
 
 
-def _load(data: bytes, remarks: Remarks) -> dict[str, Any] | None:
+def _load(data: bytes, remarks: Remarks, *, is_foreign: bool) -> dict[str, Any] | None:
+    constant = _nan if is_foreign else _constant
     try:
-        document = json.loads(to_utf8(data), object_pairs_hook=_pairs, parse_constant=_constant)
+        document = json.loads(to_utf8(data), object_pairs_hook=_pairs, parse_constant=constant)
         if not isinstance(document, dict):
             raise ValueError("the document is not an object")  # noqa: TRY004 - one error for all faults of the text
+        if is_foreign and b"NaN" in data:
+            document = {key: _without_nan(part, (key,), remarks) for key, part in document.items()}
         _keep(document)
     except json.JSONDecodeError as error:
         remarks.add("error", "json_malformed", f"not JSON: {error.msg}; correct the document", error.lineno)
@@ -99,6 +113,27 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _constant(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
+
+
+def _nan(name: str) -> Any:
+    return _NAN if name == "NaN" else _constant(name)
+
+
+_NAN = object()
+
+
+def _without_nan(value: Any, place: tuple[str | int, ...], remarks: Remarks) -> Any:
+    """Read NaN as null: it states that there is no number, and remark where."""
+    if isinstance(value, dict):
+        return {key: _without_nan(part, (*place, key), remarks) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(part, (*place, at), remarks) for at, part in enumerate(value)]
+    if value is not _NAN:
+        return value
+    pointer = to_pointer(place)
+    remarks.not_numbers.add(pointer)
+    remarks.add("note", "not_a_number", f"found NaN at {pointer}, read as null: there is no number", None, pointer)
+    return None
 
 
 def _leaves(value: Any) -> int:

@@ -36,6 +36,7 @@ class CaptureFacts:
     command: str | None = None
     masked: bool | None = None
     timezone: str | None = None
+    side: str | None = None
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,8 @@ class Remarks:
     issues: list[Issue] = field(default_factory=list)
     failure: str | None = None
     """Code of the first error that nvidia-smi itself reported, or that ended the reading."""
+    not_numbers: set[str] = field(default_factory=set)
+    """Places (JSON pointers) of bare NaN, read as null."""
     _counts: dict[str, int] = field(default_factory=dict)
     _more: dict[str, tuple[Issue, int]] = field(default_factory=dict)
 
@@ -106,6 +109,11 @@ class Remarks:
             self.issues.append(Issue(severity, code, message, line, subject))
         elif count == most + 1:
             self._more[code] = (Issue(severity, code, message, line), most)
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether one of the remarks is an error."""
+        return any(issue.severity == "error" for issue in self.issues)
 
     def extend(self, issues: Iterable[Issue]) -> None:
         """Keep or count several."""
@@ -213,15 +221,20 @@ _SILENT = {"absent", "capture_line", "subject", "status_reason"}
 
 
 def rows_table(schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.Table:
-    """Make a table of rows; a column that a row does not name is NULL, and absent says not_recorded."""
+    """Make a table of rows; a column that a row does not name is NULL, and absent says not_recorded.
+
+    A row's `why` gives other reasons, by column.
+    """
     import pyarrow as pa
 
     columns = {name: [row.get(name) for row in rows] for name in schema.names}
     spoken = sorted(set(schema.names) - _SILENT)
-    columns["absent"] = [
-        " ".join(f"{name}=not_recorded" for name in spoken if columns[name][at] is None) or None
-        for at in range(len(rows))
-    ]
+    texts: dict[tuple[str, ...], str | None] = {}
+    columns["absent"] = []
+    for at, row in enumerate(rows):
+        why = row.get("why") or {}
+        pairs = tuple(f"{name}={why.get(name, 'not_recorded')}" for name in spoken if columns[name][at] is None)
+        columns["absent"].append(texts.setdefault(pairs, " ".join(pairs) or None))
     arrays = []
     for known in schema:
         kind = known.type.value_type if pa.types.is_dictionary(known.type) else known.type

@@ -6,6 +6,7 @@ from schemas.captures import CAPTURES, SOURCE_ERRORS
 from schemas.columns import arrow_schema, unstamped_schema
 from schemas.dcgm import DCGM_COUNTERS, DCGM_FIELDS
 from schemas.decisions import DECISION_CLAIMS, DECISIONS
+from schemas.gate import GATE_TABLES
 from schemas.gpu_query import GPU_QUERY
 from schemas.gpu_readings import GPU_EXTRA, GPU_READINGS
 from schemas.mig import GPU_LIST, MIG_DEVICES, MIG_INSTANCES
@@ -31,6 +32,7 @@ TABLES = {
         SCENARIO_DEMANDS,
         SCENARIO_INCIDENTS,
         SCENARIO_FAULTS,
+        *GATE_TABLES,
     )
 }
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 from schemas.columns import HEX64, TEXT, absent, at_least, column, one_of, pointer_keys, table
 
 STATUSES = ("accepted", "proposed", "rejected")
-CLAIM_KINDS = ("bound", "field", "evidence", "tool", "supersedes")
+CLAIM_KINDS = ("bound", "field", "evidence", "tool", "supersedes", "gate_reading")
 
 DECISIONS = table(
     "decisions",
@@ -34,16 +34,25 @@ DECISIONS = table(
 
 DECISION_CLAIMS = table(
     "decision_claims",
-    "One row per statement of a decision: a bound, a field that is used, evidence, a tool, a superseded decision.",
+    "One row per statement of a decision: a bound, a field that is used, evidence, a tool, a superseded decision, "
+    "the reading that gates a case.",
     {
         **pointer_keys(),
         "decision_id": column(TEXT, "The decision that says it.", required=True),
         "claim_kind": column(
-            TEXT, "bound, field, evidence, tool or supersedes.", required=True, rules=(one_of(*CLAIM_KINDS),)
+            TEXT,
+            "bound, field, evidence, tool, supersedes or gate_reading.",
+            required=True,
+            rules=(one_of(*CLAIM_KINDS),),
         ),
-        "name": column(TEXT, "Name of the bound, field, tool or decision; SHA-256 of the evidence.", required=True),
+        "name": column(
+            TEXT, "Name of the bound, field, tool, decision or gate case; SHA-256 of the evidence.", required=True
+        ),
         "value_number": column(pa.float64(), "Value of a bound."),
-        "value_text": column(pa.string(), "Version of a tool; what evidence is; what a field is used for."),
+        "value_text": column(
+            pa.string(),
+            "Version of a tool; what evidence is; what a field is used for; the clock lock of the reading that gates.",
+        ),
         "unit": column(TEXT, "Unit of a bound."),
         "field_id": column(pa.int32(), "DCGM field id, where the decision gives it.", rules=(at_least(0),)),
         "smi_field": column(TEXT, "nvidia-smi query field of the same quantity, where the decision gives it."),

@@ -9,7 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipeline.parsers import dcgm_counters, dcgm_header, decision, scenario, smi_csv, smi_list, smi_mig, smi_query
+from pipeline.parsers import (
+    dcgm_counters,
+    dcgm_header,
+    decision,
+    gate_policy,
+    perf_gate,
+    scenario,
+    smi_csv,
+    smi_list,
+    smi_mig,
+    smi_query,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +41,8 @@ class Kind:
 KINDS: dict[str, Kind] = {
     "decision": Kind("a person's acceptance (JSON)", decision.parse, decision.detect, decision.TABLES),
     "scenario": Kind("an operator's scenario (JSON)", scenario.parse, scenario.detect, scenario.TABLES),
+    "gate_policy": Kind("rules of a perf gate (JSON)", gate_policy.parse, gate_policy.detect, gate_policy.TABLES),
+    "perf_gate": Kind("a perf-gate or benchmark record (JSON)", perf_gate.parse, perf_gate.detect, perf_gate.TABLES),
     "dcgm_header": Kind("a dcgm_fields.h", dcgm_header.parse, dcgm_header.detect, ("dcgm_fields",)),
     "dcgm_counters": Kind("a dcgm-exporter catalogue", dcgm_counters.parse, dcgm_counters.detect, ("dcgm_counters",)),
     "smi_query": Kind("nvidia-smi -q, text or XML", smi_query.parse, smi_query.detect, ("gpu_query",)),

@@ -1,4 +1,4 @@
-"""Decisions (JSON, format gpu-evidence/decision/1): decisions and decision_claims.
+"""Decisions (JSON, format gpu-evidence/decision/1): decisions, decision_claims and gate_claims.
 
 A decision is what a person accepted, never rewritten, only superseded by a later one that names it. What it pins is for
 one product and one exact driver version.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pipeline.parsed import CaptureFacts, Parsed, Remarks
 
 FORMAT = "gpu-evidence/decision/1"
-TABLES = ("decisions", "decision_claims")
+TABLES = ("decisions", "decision_claims", "gate_claims")
 UNITS = {
     "sm_clock_max_mhz": "MHz",
     "memory_clock_max_mhz": "MHz",
@@ -67,6 +67,32 @@ class _Evidence(Part):
     what: Text | None = None
 
 
+class _GateReading(Part):
+    case: Text
+    lock: Literal["boost", "base"]
+
+
+class _Claim(Part):
+    case: Text
+    region: Text | None = None
+    scope: Text | None = None
+    lock: Literal["boost", "base", "none"] | None = None
+    quantity: Literal[
+        "ratio_of_medians",
+        "baseline_ms",
+        "candidate_ms",
+        "rounds_accepted",
+        "rounds_rejected",
+        "locked_sm_clock_mhz",
+        "locked_memory_clock_mhz",
+        "power_limit_w",
+    ] = "ratio_of_medians"
+    value: Number
+    digits: Annotated[int, pydantic.Field(strict=True, ge=0, le=12)]
+    record_sha256: Annotated[str, pydantic.Field(strict=True, pattern="^[0-9a-f]{64}$")] | None = None
+    text: Text | None = None
+
+
 class _Decision(Part):
     format: Literal["gpu-evidence/decision/1"]
     decision: Text
@@ -82,6 +108,8 @@ class _Decision(Part):
     bounds: dict[str, Number] = pydantic.Field(default_factory=dict)
     fields: tuple[_Field, ...] = ()
     evidence: tuple[_Evidence, ...] = ()
+    gate_readings: tuple[_GateReading, ...] = ()
+    claims: tuple[_Claim, ...] = ()
     interpretation: Text | None = None
     text: Text | None = None
 
@@ -120,7 +148,8 @@ def rows(document: dict[str, Any], remarks: Remarks) -> dict[str, list[dict[str,
         "interpretation": made.interpretation,
         "text": made.text,
     }
-    return {"decisions": [row], "decision_claims": [{"decision_id": made.decision, **claim} for claim in _claims(made)]}
+    named = {"decisions": [row], "decision_claims": _claims(made), "gate_claims": _numbers(made)}
+    return {name: [{"decision_id": made.decision, **part} for part in parts] for name, parts in named.items()}
 
 
 def _claims(made: _Decision) -> list[dict[str, Any]]:
@@ -149,6 +178,24 @@ def _claims(made: _Decision) -> list[dict[str, Any]]:
         ),
         *(claim("tool", ("tools", name), name, value_text=version) for name, version in made.tools.items()),
         *(claim("supersedes", ("supersedes", at), name) for at, name in enumerate(made.supersedes)),
+        *(
+            claim("gate_reading", ("gate_readings", at), reading.case, value_text=reading.lock)
+            for at, reading in enumerate(made.gate_readings)
+        ),
+    ]
+
+
+def _numbers(made: _Decision) -> list[dict[str, Any]]:
+    """Numbers that the decision states of perf gates."""
+    same = ("region", "scope", "quantity", "value", "digits", "record_sha256", "text")
+    return [
+        {
+            "capture_pointer": f"/claims/{at}",
+            "case_id": claim.case,
+            "lock_name": claim.lock,
+            **{name: getattr(claim, name) for name in same},
+        }
+        for at, claim in enumerate(made.claims)
     ]
 
 
