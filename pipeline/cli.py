@@ -42,6 +42,8 @@ _REPORTS = click.option("--reports", type=_FOLDER, default=Path("reports"), show
 _FORMATS = click.option(
     "--format", "formats", default="html,md,json,junit", show_default=True, help="Report formats, comma-parted."
 )
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_POLICY = click.option("--policy", type=_FILE, help="Judge perf gates by this policy and no other.")
 _REQUIRE = click.option(
     "--require", type=click.Choice(["pass"]), help="Exit 1 when a verdict fails, 3 when one is indeterminate."
 )
@@ -147,18 +149,41 @@ def ingest(paths: tuple[Path, ...], store: Path, kind: str | None, jobs: int, as
 @_REPORTS
 @_FORMATS
 @click.option("--path", "prefix", help="Only captures whose path begins with this.")
+@_POLICY
 @_REQUIRE
 @_JSON
 @_shielded
-def report(store: Path, reports: Path, formats: str, prefix: str | None, require: str | None, as_json: bool) -> None:
+def report(
+    store: Path,
+    reports: Path,
+    formats: str,
+    prefix: str | None,
+    policy: Path | None,
+    require: str | None,
+    as_json: bool,
+) -> None:
     """Report on the whole store, or on the captures under --path."""
-    from pipeline import publish
+    from pipeline import publish, rejudge
 
     chosen = publish.formats(formats)
     opened = _open(store)
-    built, written = publish.publish(opened, reports, chosen, publish.with_prefix(opened, prefix))
+    judged_by = rejudge.read_policy(policy) if policy else None
+    built, written = publish.publish(opened, reports, chosen, publish.with_prefix(opened, prefix), judged_by)
     _summarise(None, built, written, as_json=as_json)
     raise SystemExit(publish.exit_code(built, required=bool(require)))
+
+
+@cli.command()
+@_STORE
+@click.option("--policy", type=_FILE, required=True, help="The other gate policy.")
+@_JSON
+@_shielded
+def diff(store: Path, policy: Path, as_json: bool) -> None:
+    """Judge the perf gates of the store again under another policy: which verdicts flip, and why."""
+    from pipeline import rejudge
+
+    found = rejudge.flips(_open(store), rejudge.read_policy(policy))
+    _print_json(found) if as_json else click.echo("\n".join(map(_printable, rejudge.as_lines(found))))
 
 
 @cli.command()

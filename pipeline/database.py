@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.csv as pcsv
 import pyarrow.dataset as ds
 
+from pipeline import statistics
 from pipeline.errors import DatabaseError, StoreError
 from pipeline.sql import VIEWS
 from schemas import TABLES, arrow_schema
@@ -98,13 +99,23 @@ class Database:
             raise _refused(error) from error
 
 
-def connect(store: Store, scope: Sequence[str] | None = None, *, materialise: bool = False) -> Database:
+def connect(
+    store: Store,
+    scope: Sequence[str] | None = None,
+    *,
+    materialise: bool = False,
+    policy: pa.Table | None = None,
+) -> Database:
     """Open the database over the store's head; with a scope, over these captures alone (in every table).
 
-    A report asks every mart, so it has each of them computed once, in order (`materialise`).
+    A report asks every mart, so it has each of them computed once, in order (`materialise`). A policy (one row of
+    gate_policies) stands for all captured ones.
     """
     listed = segments(store)
     datasets = {name: dataset(store, name, listed.get(name, ())) for name in TABLES}
+    if policy is not None:
+        datasets["gate_policies"] = ds.dataset(policy)
+        scope = None if scope is None else [*scope, policy["capture_id"][0].as_py()]
     database = _build(datasets, scope, materialise=materialise)
     _lock(database)
     return database
@@ -164,6 +175,7 @@ def _build(
         if f"marts/{name}" not in VIEWS:
             connection.execute(f"CREATE VIEW main.{name} AS SELECT * FROM evidence.{name}")  # noqa: S608
     _reference(connection)
+    _functions(connection)
     connection.execute((_SQL / "macros.sql").read_text(encoding="utf-8"))
     for view in VIEWS:
         doc = view_doc(view)
@@ -225,6 +237,12 @@ def _reference(connection: duckdb.DuckDBPyConnection) -> None:
         table = pcsv.read_csv(file, convert_options=kinds)
         connection.register(f"_ref_{file.stem}", table)
         connection.execute(f"CREATE VIEW ref_{file.stem} AS SELECT * FROM _ref_{file.stem}")  # noqa: S608
+
+
+def _functions(connection: duckdb.DuckDBPyConnection) -> None:
+    """Tests that SQL has no words for: functions over whole columns, told apart from aggregates by taking lists."""
+    for name, (function, parameters, result) in statistics.FUNCTIONS.items():
+        connection.create_function(name, function, parameters, result, type="arrow", null_handling="special")  # type: ignore[arg-type]
 
 
 @cache

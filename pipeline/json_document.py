@@ -170,6 +170,7 @@ _EXPECTED = {
     "string_type": "a text",
     "string_too_short": "a text that is not empty",
     "list_type": "a list",
+    "too_short": "a list that is not empty",
     "tuple_type": "a list",
     "model_type": "an object",
 }

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    import pyarrow as pa
+
     from pipeline.report_model import Report
     from pipeline.store import Store
 
@@ -28,10 +30,17 @@ def formats(text: str) -> list[str]:
 
 
 def publish(
-    store: Store, reports: Path, chosen: Sequence[str], scope: Sequence[str] | None
+    store: Store,
+    reports: Path,
+    chosen: Sequence[str],
+    scope: Sequence[str] | None,
+    policy: pa.Table | None = None,
 ) -> tuple[Report, list[Path]]:
-    """Write the report on the store (or on some captures alone) into a folder, and return it and its files."""
-    built = build(connect(store, scope, materialise=True))
+    """Write the report on the store (or on some captures alone) into a folder, and return it and its files.
+
+    A gate policy (one row of gate_policies) stands for all captured ones.
+    """
+    built = build(connect(store, scope, materialise=True, policy=policy))
     reports.mkdir(parents=True, exist_ok=True)
     written = []
     for name in chosen:

@@ -330,6 +330,10 @@ GATE_POLICIES = table(
         "busy_above_pct": column(pa.float64(), "A sample is busy when its GPU utilisation is above.", unit="%"),
         "min_busy_samples": _whole("Busy samples that a window needs."),
         "gap_max_periods": column(pa.float64(), "Longest gap between samples, in periods of the monitor."),
+        "criteria": column(
+            TEXT, "What must be known of a window, of gap, dropped_lines and counters, parted by blanks."
+        ),
+        "foreign_cpu_limit_cores": _number("Foreign CPU load above which a round does not count.", "cores"),
         "power_at_limit_w": column(pa.float64(), "A draw is at the limit when it is no further below.", unit="W"),
         "ladder": column(TEXT, "Locks in the order in which they are tried, parted by blanks."),
         **absent(),

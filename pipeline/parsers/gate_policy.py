@@ -41,6 +41,8 @@ class _Lock(Part):
     busy_above_pct: Annotated[float, pydantic.Field(strict=True, ge=0, lt=100)] | None = None
     min_busy_samples: Annotated[int, pydantic.Field(strict=True, ge=1, le=1_000_000)] | None = None
     gap_max_periods: Annotated[float, pydantic.Field(strict=True, ge=1, allow_inf_nan=False)] | None = None
+    criteria: tuple[Literal["gap", "dropped_lines", "counters"], ...] | None = None
+    foreign_cpu_limit_cores: Number | None = None
     power_at_limit_w: Number | None = None
 
 
@@ -87,7 +89,8 @@ def rows(document: dict[str, Any], remarks: Remarks) -> dict[str, list[dict[str,
         "short_below_ms": made.short.below_ms,
         "short_min_rounds": made.short.min_rounds,
         "min_rounds": made.min_rounds,
-        **made.lock.model_dump(),
+        **made.lock.model_dump(exclude={"criteria"}),
+        "criteria": None if made.lock.criteria is None else " ".join(made.lock.criteria),
         "ladder": " ".join(made.ladder) if made.ladder else None,
     }
     return {"gate_policies": [row]}

@@ -40,3 +40,15 @@ CREATE MACRO lowers_a_clock(cap_sm, cap_memory, requested_sm, requested_memory) 
         WHEN cap_sm IS NULL AND cap_memory IS NULL THEN false
         WHEN cap_sm IS NOT NULL AND cap_memory IS NOT NULL THEN cap_sm < requested_sm OR cap_memory < requested_memory
     END;
+-- Whether a list of words, parted by blanks, holds one.
+CREATE MACRO asks(words, word) AS
+    list_contains(string_split(words, ' '), word);
+-- A timed region as people write it: update[resident].
+CREATE MACRO region_text(region, scope) AS
+    region || coalesce('[' || scope || ']', '');
+-- Numbers of a list, parted by blanks; a long list is cut.
+CREATE MACRO list_text(numbers) AS
+    array_to_string(list_slice(numbers, 1, 40), ' ') || CASE WHEN len(numbers) > 40 THEN ' ...' ELSE '' END;
+-- A number with a fixed count of decimals.
+CREATE MACRO decimals_text(value, decimals) AS
+    CASE WHEN decimals = 0 THEN round(value, 0)::BIGINT::VARCHAR ELSE format('{:.' || decimals || 'f}', value::DOUBLE) END;

@@ -29,7 +29,7 @@ CAPTURES = sorted(
     for path in (CORPUS / kind).glob("*")
     if not path.name.endswith(ADDED) and not (path.suffix == ".xml" and path.with_suffix(".txt").exists())
 )
-DERIVED = {"absent", "decision_sha256", "layout_sha256", "segment", "sweep"}
+DERIVED = {"absent", "decision_sha256", "policy_sha256", "layout_sha256", "segment", "sweep"}
 """Columns that need not be named although they are not NULL."""
 
 

@@ -41,6 +41,16 @@ JUDGED = {"captures", "source_errors", "clocks_event_reasons", "device_sightings
     "scenario_refusals",
     "clock_constraints",
     "fault_admissions",
+    "gate_policy",
+    "gate_windows",
+    "gate_rounds",
+    "gate_readings",
+    "gate_clocks",
+    "gate_pairs",
+    "gate_regions",
+    "gate_verdicts",
+    "gate_mismatches",
+    "gate_claims",
     "acceptance",
 }
 

@@ -17,6 +17,7 @@ SOURCES = {
 LAYERS = (
     ("schemas",),
     ("pipeline.errors", "pipeline.tokens", "pipeline.report_model", "pipeline.disk", "pipeline.sql"),
+    ("pipeline.statistics",),
     ("pipeline.report_sections",),
     ("pipeline.report_constraints",),
     ("pipeline.parsed",),
@@ -26,7 +27,7 @@ LAYERS = (
     ("pipeline.captures", "pipeline.store", "pipeline.validate"),
     ("pipeline.parse_pool", "pipeline.segments", "pipeline.database", "pipeline.show", "pipeline.rows"),
     ("pipeline.rewrites", "pipeline.constraints"),
-    ("pipeline.ingest", "pipeline.report", "pipeline.verify", "pipeline.catalog"),
+    ("pipeline.ingest", "pipeline.report", "pipeline.verify", "pipeline.catalog", "pipeline.rejudge"),
     ("pipeline.publish",),
     ("pipeline.cli",),
 )

@@ -1,9 +1,10 @@
 -- One row per subject and requirement. The first requirement is that the evidence itself is whole; claims must hold; what a
--- decision in force accepts must stand; scenarios must be evaluated and what they require must be admitted.
+-- decision in force accepts must stand; scenarios must be evaluated and what they require must be admitted; perf gates must
+-- pass, their records agree with themselves, and what decisions say of them must hold.
 -- Unknown is never a pass: what cannot be judged is indeterminate.
 --   subject: What is judged: the path of a capture, a product and driver, a contract, a scenario.
 --   requirement: evidence_is_whole, claim_is_verified, contract_profile_stands, contract_fields_are_defined, scenario_is_evaluated,
---     thermal_envelope or gpu_fault_profile.
+--     thermal_envelope, gpu_fault_profile, perf_gate, gate_record_agrees or gate_claims_hold.
 --   verdict: pass, fail or indeterminate.
 --   reason_code: Why.
 --   detail: The same in words.
@@ -190,6 +191,122 @@ admissions AS (
     INNER JOIN stg_scenarios AS asked ON admitted.capture_id = asked.capture_id AND admitted.scenario = asked.scenario
     WHERE list_contains(string_split(asked.required_capabilities, ' '), admitted.capability)
     GROUP BY admitted.scenario, admitted.capability, admitted.capture_id, admitted.capture_sha256
+),
+gates AS (
+    -- What was put together from published figures, or simulated, proves nothing of a machine.
+    SELECT
+        verdicts.case_id || ' (' || captures.path || ')' AS subject,
+        'perf_gate' AS requirement,
+        CASE
+            WHEN verdicts.verdict = 'pass' AND (verdicts.is_reconstruction OR captures.source = 'published_claim') THEN 'indeterminate'
+            WHEN verdicts.verdict = 'pass' AND captures.is_simulated THEN 'indeterminate'
+            ELSE verdicts.verdict
+        END AS verdict,
+        CASE
+            WHEN verdicts.verdict = 'pass' AND (verdicts.is_reconstruction OR captures.source = 'published_claim') THEN 'RESTS_ON_CLAIM'
+            WHEN verdicts.verdict = 'pass' AND captures.is_simulated THEN 'SIMULATED'
+            ELSE verdicts.reason_code
+        END AS reason_code,
+        verdicts.detail
+        || CASE verdicts.basis
+            WHEN 'fallback' THEN '; the first rung cannot hold'
+            WHEN 'decision' THEN '; ' || verdicts.decision_id || ' names this reading'
+            ELSE ''
+        END
+        || CASE WHEN verdicts.is_reconstruction THEN '; the record is a reconstruction' ELSE '' END AS detail,
+        verdicts.capture_id,
+        verdicts.capture_sha256,
+        NULL::INTEGER AS capture_line
+    FROM gate_verdicts AS verdicts
+    INNER JOIN captures USING (capture_id)
+    WHERE verdicts.reason_code NOT IN ('UNPAIRED', 'SUMMARY_ONLY', 'SKIPPED')
+    UNION ALL BY NAME
+    -- Benchmark files hold hundreds of cases that no gate can judge: one row for each file.
+    SELECT
+        captures.path AS subject,
+        'perf_gate' AS requirement,
+        'indeterminate' AS verdict,
+        CASE
+            WHEN bool_or(verdicts.reason_code = 'UNPAIRED') THEN 'UNPAIRED'
+            WHEN bool_or(verdicts.reason_code = 'SUMMARY_ONLY') THEN 'SUMMARY_ONLY'
+            ELSE 'SKIPPED'
+        END AS reason_code,
+        'unpaired, and nothing shows that a clock lock held: ' || count(*) || ' cases, '
+        || count_if(verdicts.reason_code = 'SUMMARY_ONLY') || ' of them summaries alone, '
+        || count_if(verdicts.reason_code = 'SKIPPED') || ' skipped' AS detail,
+        verdicts.capture_id,
+        verdicts.capture_sha256,
+        NULL::INTEGER AS capture_line
+    FROM gate_verdicts AS verdicts
+    INNER JOIN captures USING (capture_id)
+    WHERE verdicts.reason_code IN ('UNPAIRED', 'SUMMARY_ONLY', 'SKIPPED')
+    GROUP BY captures.path, verdicts.capture_id, verdicts.capture_sha256
+),
+records AS (
+    SELECT
+        captures.path AS subject,
+        'gate_record_agrees' AS requirement,
+        CASE
+            WHEN bool_or(wrong.reason_code = 'DIFFERS') THEN 'fail'
+            WHEN count(wrong.capture_id) > 0 THEN 'indeterminate'
+            ELSE 'pass'
+        END AS verdict,
+        coalesce(min(wrong.reason_code) FILTER (wrong.reason_code = 'DIFFERS'), min(wrong.reason_code), 'AGREES') AS reason_code,
+        coalesce(
+            count(wrong.capture_id) || ' statements are not borne out, first: '
+            || min_by(wrong.detail, coalesce(wrong.reason_code <> 'DIFFERS', true)::VARCHAR || wrong.capture_pointer),
+            'all ' || any_value(stated.statements) || ' numbers that can be checked are what the measurements give'
+        ) AS detail,
+        stated.capture_id,
+        stated.capture_sha256,
+        NULL::INTEGER AS capture_line
+    FROM (
+        SELECT
+            capture_id,
+            capture_sha256,
+            count(*) FILTER (
+                quantity IN ('ratio', 'baseline_ms', 'candidate_ms', 'baseline_spread', 'candidate_spread', 'within_gate')
+                OR quantity IN ('busy_samples', 'rounds_with_busy_samples', 'rounds_accepted', 'sm_clock_min_mhz', 'noisy')
+                OR quantity = 'clocks_locked_in_every_round'
+            ) AS statements
+        FROM stg_gate_assertions
+        GROUP BY capture_id, capture_sha256
+    ) AS stated
+    INNER JOIN captures USING (capture_id)
+    INNER JOIN stg_gate_records AS kept ON stated.capture_id = kept.capture_id AND kept.order_design IS DISTINCT FROM 'unpaired'
+    LEFT JOIN gate_mismatches AS wrong ON stated.capture_id = wrong.capture_id
+    WHERE stated.statements > 0
+    GROUP BY captures.path, stated.capture_id, stated.capture_sha256
+),
+stated_numbers AS (
+    SELECT
+        claims.decision_id AS subject,
+        'gate_claims_hold' AS requirement,
+        CASE
+            WHEN bool_or(claims.answer = 'contradicted' AND NOT claims.rests_on_claim) THEN 'fail'
+            WHEN bool_or(claims.answer <> 'supported') THEN 'indeterminate'
+            ELSE 'pass'
+        END AS verdict,
+        CASE
+            WHEN bool_or(claims.answer = 'contradicted') THEN 'CONTRADICTED'
+            WHEN bool_or(claims.answer = 'unsupported') THEN 'UNSUPPORTED'
+            ELSE 'SUPPORTED'
+        END AS reason_code,
+        count_if(claims.answer = 'supported') || ' of ' || count(*) || ' numbers are supported'
+        || coalesce(
+            ', contradicted: '
+            || string_agg(claims.claim || ' ' || claims.stated || ', found ' || claims.found, '; ' ORDER BY claims.capture_pointer)
+                FILTER (claims.answer = 'contradicted'),
+            ''
+        )
+        || CASE WHEN bool_or(claims.answer = 'contradicted' AND claims.rests_on_claim) THEN ' (in a record that is itself a claim)' ELSE '' END
+            AS detail,
+        claims.capture_id,
+        claims.capture_sha256,
+        NULL::INTEGER AS capture_line
+    FROM gate_claims AS claims
+    WHERE claims.is_in_force
+    GROUP BY claims.decision_id, claims.capture_id, claims.capture_sha256
 )
 SELECT *, capture_sha256 || coalesce(':' || capture_line, '') AS evidence FROM whole
 UNION ALL BY NAME
@@ -202,3 +319,9 @@ UNION ALL BY NAME
 SELECT *, capture_sha256 AS evidence FROM scenarios_evaluated
 UNION ALL BY NAME
 SELECT *, capture_sha256 AS evidence FROM admissions
+UNION ALL BY NAME
+SELECT *, capture_sha256 AS evidence FROM gates
+UNION ALL BY NAME
+SELECT *, capture_sha256 AS evidence FROM records
+UNION ALL BY NAME
+SELECT *, capture_sha256 AS evidence FROM stated_numbers

@@ -1,0 +1,2 @@
+-- One row per captured gate policy, as recorded.
+SELECT * FROM evidence.gate_policies

@@ -1,0 +1,2 @@
+-- One row per measured time.
+SELECT * FROM evidence.gate_samples
