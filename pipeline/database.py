@@ -242,7 +242,7 @@ def _reference(connection: duckdb.DuckDBPyConnection) -> None:
 def _functions(connection: duckdb.DuckDBPyConnection) -> None:
     """Tests that SQL has no words for: functions over whole columns, told apart from aggregates by taking lists."""
     for name, (function, parameters, result) in statistics.FUNCTIONS.items():
-        connection.create_function(name, function, parameters, result, type="arrow", null_handling="special")  # type: ignore[arg-type]
+        connection.create_function(name, function, parameters, result, type="arrow", null_handling="special")
 
 
 @cache

@@ -11,14 +11,17 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa  # DuckDB evaluates the annotations of what it calls
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     import numpy as np
     import numpy.typing as npt
-    import pyarrow as pa
 
     Numbers = npt.NDArray[np.float64]
+
+Column = pa.Array | pa.ChunkedArray
 
 _TIE = 1e-12
 """Differences whose absolute values agree within this share are ties: the same quantised time, rounded twice."""
@@ -44,7 +47,7 @@ PAIRED = (
 )
 
 
-def paired_test(log_ratios: pa.Array, log_margin: pa.Array, alpha: pa.Array) -> pa.Array:
+def paired_test(log_ratios: Column, log_margin: Column, alpha: Column) -> pa.Array:
     """Test lists of paired log ratios against a margin.
 
     Returns a struct: n, zeros (ratios at the margin), has_ties, and the numbers of PAIRED, ratios as logs.
@@ -73,7 +76,7 @@ def paired_test(log_ratios: pa.Array, log_margin: pa.Array, alpha: pa.Array) -> 
     return _struct(found)
 
 
-def median_interval(values: pa.Array, confidence: pa.Array) -> pa.Array:
+def median_interval(values: Column, confidence: Column) -> pa.Array:
     """Distribution-free interval of a median from order statistics: struct low, high; NULL where n is too small."""
     import numpy as np
 
@@ -85,8 +88,6 @@ def median_interval(values: pa.Array, confidence: pa.Array) -> pa.Array:
             if (place := _median_place(lists.shape[1], float(level))) is not None:
                 ordered = np.sort(lists[at], axis=1)
                 low[chosen[at]], high[chosen[at]] = ordered[:, place], ordered[:, -1 - place]
-    import pyarrow as pa
-
     ends = [pa.array(part, mask=np.isnan(part)) for part in (low, high)]
     return pa.StructArray.from_arrays(ends, ["low", "high"])
 
@@ -116,7 +117,6 @@ def _columns(rows: int) -> dict[str, Any]:
 
 def _struct(found: dict[str, Any]) -> pa.Array:
     import numpy as np
-    import pyarrow as pa
 
     is_null = found["n"] < 0
     arrays = [
@@ -125,17 +125,19 @@ def _struct(found: dict[str, Any]) -> pa.Array:
     return pa.StructArray.from_arrays(arrays, list(found), mask=pa.array(is_null))
 
 
-def _numbers(column: pa.Array) -> Numbers:
+def _numbers(column: Column) -> Numbers:
     """A column as numbers; NULL is NaN."""
     import numpy as np
 
     return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
 
 
-def _by_length(lists: pa.Array, is_wanted: Any) -> Iterator[tuple[Numbers, Any]]:
+def _by_length(lists: Column, is_wanted: Any) -> Iterator[tuple[Numbers, Any]]:
     """Lists of one length as matrices, with their places; lists with an unknown element are left out."""
     import numpy as np
 
+    if isinstance(lists, pa.ChunkedArray):
+        lists = lists.combine_chunks()
     flat = _numbers(lists.flatten())
     lengths = np.asarray(lists.value_lengths().fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
     ends = np.cumsum(np.maximum(lengths, 0))
